@@ -1,0 +1,57 @@
+# Everything runs in virtual environments below .venv; Python, make and a package index are all that is needed.
+PYTHON ?= python3
+BIN = .venv/dev/bin
+JOBS ?= 2
+
+.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark clean
+
+help:
+	@echo "make demo       train a forest on synthetic data, make it fair, print and draw the trade-off"
+	@echo "make test       lint, types and tests"
+	@echo "make check      make test, then with the oldest supported versions and without any extra"
+	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
+
+.venv/dev/installed: pyproject.toml
+	$(PYTHON) -m venv .venv/dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+demo: .venv/dev/installed
+	$(BIN)/python examples/demo.py
+
+test: lint types tests
+
+lint: .venv/dev/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/dev/installed
+	$(BIN)/mypy
+
+tests: .venv/dev/installed
+	$(BIN)/pytest -n $(JOBS)
+
+check: test check-rest
+
+check-rest: check-oldest check-no-extras
+
+.venv/oldest/installed: pyproject.toml requirements/oldest.txt
+	$(PYTHON) -m venv .venv/oldest
+	.venv/oldest/bin/pip install --quiet --disable-pip-version-check --editable '.[all,test]' --constraint requirements/oldest.txt
+	touch $@
+
+check-oldest: .venv/oldest/installed
+	.venv/oldest/bin/pytest -n $(JOBS)
+
+# Not editable: what users install is what is tested.
+check-no-extras:
+	rm -rf .venv/no-extras
+	$(PYTHON) -m venv .venv/no-extras
+	.venv/no-extras/bin/pip install --quiet --disable-pip-version-check '.[test]'
+	.venv/no-extras/bin/pytest -n $(JOBS) tests
+
+benchmark: .venv/dev/installed
+	$(BIN)/python benchmarks/core.py
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output

@@ -1,0 +1,205 @@
+"""The hot loops, compiled: arrays in, arrays out. No other file compiles anything.
+
+Every kernel has a slow, obvious twin in ``tests/test_kernels.py`` that it must equal.
+
+Shapes used throughout: ``index`` is ``(n_trees, n_rows)``, the leaf of each row in each tree,
+counted from the tree's first leaf; ``offset`` is ``(n_trees + 1,)``, so that ``offset[t] + index[t, i]``
+numbers the leaves of the whole ensemble; ``margin``, ``value``, ``exact`` and ``rank`` have one entry per leaf of the
+ensemble.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+# Leaf fractions in fixed point: integers add up to the same sum in any order.
+FIXED_POINT = 2.0**44
+
+# (row, tree) pairs in a block of rows: few enough to stay in the cache.
+PAIRS_PER_BLOCK = 1 << 20
+
+
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    except RuntimeError:  # neither the package's folder nor the user's cache can be written
+        return numba.njit(nogil=True)(function)
+
+
+@_compiled
+def count_leaves(leaf, cell, weight, counts):
+    """Add the weight of each row to ``counts[leaf, cell]``, for one tree."""
+    for i in range(leaf.shape[0]):
+        counts[leaf[i], cell[i]] += weight[i]
+
+
+@_compiled
+def _decide_near_tie(i, total, index, offset, value, exact, rank, now, tie_is_favorable):
+    """Decide row ``i``, whose sum of margins is within rounding of 0, as ``predict`` does with one job.
+
+    Where all its leaves are ``exact``, no sum rounds and the margins say all; else the fractions are added tree after
+    tree, divided and compared.
+    """
+    n_trees = index.shape[0]
+    t = 0
+    while t < n_trees and exact[offset[t] + index[t, i]]:
+        t += 1
+    if t == n_trees:
+        return total > 0 or (total == 0 and tie_is_favorable)
+    unfavorable = 0.0
+    favorable = 0.0
+    for t in range(n_trees):
+        leaf = offset[t] + index[t, i]
+        if rank[leaf] <= now:
+            unfavorable += value[leaf, 1]
+            favorable += value[leaf, 0]
+        else:
+            unfavorable += value[leaf, 0]
+            favorable += value[leaf, 1]
+    unfavorable /= n_trees
+    favorable /= n_trees
+    return favorable > unfavorable or (favorable == unfavorable and tie_is_favorable)
+
+
+@_compiled
+def decide_rows(index, low, high, offset, margin, value, exact, rank, now, tie_is_favorable, rounding, favorable):
+    """Fill ``favorable[low:high]`` with the decisions once the flips of rank <= ``now`` are made."""
+    n_trees = index.shape[0]
+    block = max(1, PAIRS_PER_BLOCK // n_trees)
+    total = np.empty(block, np.int64)
+    for start in range(low, high, block):
+        n = min(block, high - start)
+        total[:] = 0
+        for t in range(n_trees):
+            leaf = index[t, start : start + n]
+            own_margin = margin[offset[t] : offset[t + 1]]
+            own_rank = rank[offset[t] : offset[t + 1]]
+            for i in range(n):
+                if own_rank[leaf[i]] <= now:
+                    total[i] -= own_margin[leaf[i]]
+                else:
+                    total[i] += own_margin[leaf[i]]
+        for i in range(n):
+            if abs(total[i]) > rounding:
+                favorable[start + i] = total[i] > 0
+            else:
+                favorable[start + i] = _decide_near_tie(
+                    start + i, total[i], index, offset, value, exact, rank, now, tie_is_favorable
+                )
+
+
+@_compiled
+def replay(
+    index,
+    low,
+    high,
+    offset,
+    margin,
+    value,
+    exact,
+    rank,
+    step,
+    delta,
+    tie_is_favorable,
+    rounding,
+    cell,
+    weight,
+    changes,
+):
+    """Make all flips in order on the rows ``low:high``; add to ``changes[c, s]`` what step ``s`` changes in cell ``c``.
+
+    ``rank`` is each leaf's place in the order of flips (``len(step)`` if it is never flipped), ``step`` and
+    ``delta`` are the step and the change of margin of the flip at each place. ``changes[:, 0]`` receives the favourable
+    rows of the model as it came. A flip touches only the rows in its leaf, so the rows of a block are sorted by flip
+    (a counting sort) and each (row, tree) pair is added once.
+    """
+    n_trees = index.shape[0]
+    n_flips = step.shape[0]
+    # A block walks over all flips, so it holds at least as many pairs as there are flips.
+    block = max(1, min(high - low, max(PAIRS_PER_BLOCK, n_flips) // n_trees))
+    total = np.empty(block, np.int64)
+    decision = np.empty(block, np.bool_)
+    # After the sort, the rows that flip r touches are row[end[r - 1]:end[r]].
+    end = np.empty(n_flips + 1, np.int32)
+    row = np.empty(block * n_trees, np.int32)
+    for start in range(low, high, block):
+        n = min(block, high - start)
+        total[:] = 0
+        end[:] = 0
+        for t in range(n_trees):
+            leaf = index[t, start : start + n]
+            own_margin = margin[offset[t] : offset[t + 1]]
+            own_rank = rank[offset[t] : offset[t + 1]]
+            for i in range(n):
+                total[i] += own_margin[leaf[i]]
+                end[own_rank[leaf[i]]] += 1
+        begin = 0
+        for r in range(n_flips + 1):
+            count = end[r]
+            end[r] = begin
+            begin += count
+        for t in range(n_trees):
+            leaf = index[t, start : start + n]
+            own_rank = rank[offset[t] : offset[t + 1]]
+            for i in range(n):
+                r = own_rank[leaf[i]]
+                place = end[r]
+                row[place] = i
+                end[r] = place + 1
+        for i in range(n):
+            if abs(total[i]) > rounding:
+                decision[i] = total[i] > 0
+            else:
+                decision[i] = _decide_near_tie(
+                    start + i, total[i], index, offset, value, exact, rank, -1, tie_is_favorable
+                )
+            if decision[i]:
+                changes[cell[start + i], 0] += weight[start + i]
+        begin = 0
+        for r in range(n_flips):
+            for place in range(begin, end[r]):
+                i = row[place]
+                margin_now = total[i] + delta[r]
+                total[i] = margin_now
+                if abs(margin_now) > rounding:
+                    favorable = margin_now > 0
+                else:
+                    favorable = _decide_near_tie(
+                        start + i, margin_now, index, offset, value, exact, rank, r, tie_is_favorable
+                    )
+                if favorable != decision[i]:
+                    decision[i] = favorable
+                    if favorable:
+                        changes[cell[start + i], step[r]] += weight[start + i]
+                    else:
+                        changes[cell[start + i], step[r]] -= weight[start + i]
+            begin = end[r]
+
+
+@_compiled
+def score_leaves(
+    counts, totals, favorable, flippable, label_weight, least, offset, tree_discrimination, drop, candidate, score
+):
+    """Fill the last four arrays with Algorithm 1; `eifffel.scoring` says what they are."""
+    unprivileged = totals[0, 0] + totals[0, 1]
+    privileged = totals[1, 0] + totals[1, 1]
+    for t in range(offset.shape[0] - 1):
+        for leaf in range(offset[t], offset[t + 1]):
+            n = counts[leaf]
+            change = (n[1, 0] + n[1, 1]) * unprivileged - (n[0, 0] + n[0, 1]) * privileged
+            agree_more = (n[0, 1] + n[1, 1]) * label_weight[1] - (n[0, 0] + n[1, 0]) * label_weight[0]
+            if favorable[leaf]:
+                tree_discrimination[t] += change
+            else:
+                change = -change
+                agree_more = -agree_more
+            drop[leaf] = change
+            candidate[leaf] = flippable[leaf] and change > least
+            if not candidate[leaf]:
+                score[leaf] = np.nan
+            elif agree_more > 0:
+                score[leaf] = change / agree_more
+            else:
+                score[leaf] = np.inf

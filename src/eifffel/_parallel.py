@@ -1,0 +1,43 @@
+"""Threads and progress for the passes over trees and rows."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+from joblib import effective_n_jobs
+from tqdm.auto import tqdm
+
+
+def run_threads(
+    function: Callable[[Any], Any],
+    arguments: Sequence[Any],
+    *,
+    n_jobs: int | None,
+    verbose: int,
+    description: str,
+) -> list[Any]:
+    """Call ``function`` with each argument in threads; the results keep the order of the arguments.
+
+    ``n_jobs`` means what it means in scikit-learn; its threads are started here because joblib's cost more per call
+    than a pass over one tree. The work must release the interpreter lock, as compiled kernels and tree traversal do.
+    A progress bar appears with ``verbose`` once the work has taken a second.
+    """
+    n_threads = min(effective_n_jobs(n_jobs), len(arguments))
+    progress = tqdm(total=len(arguments), desc=description, disable=not verbose, delay=1, leave=False)
+    with progress, ThreadPoolExecutor(n_threads) as executor:
+        # One thread is the caller's own: no pool to start, and a traceback without it.
+        results = map(function, arguments) if n_threads == 1 else executor.map(function, arguments)
+        return [_counted(result, progress) for result in results]
+
+
+def _counted(result: Any, progress: Any) -> Any:
+    progress.update()
+    return result
+
+
+def split_rows(n_rows: int, n_jobs: int | None) -> list[slice]:
+    """Cut ``n_rows`` rows into one slice for each job."""
+    n_slices = max(1, min(n_rows, effective_n_jobs(n_jobs)))
+    bounds = [n_rows * k // n_slices for k in range(n_slices + 1)]
+    return [slice(low, high) for low, high in pairwise(bounds)]

@@ -1,0 +1,275 @@
+"""X, y and sensitive_features -> arrays and integer codes. Every input error is raised here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in the form that counting needs.
+
+    Attributes
+    ----------
+    X : the features as the caller gave them
+    group : ndarray of shape (n_rows,)
+        Index into the two group values.
+    label : ndarray of shape (n_rows,) or None
+        1 is the favourable class; ``None`` where labels are not known.
+    weight : ndarray of shape (n_rows,)
+        Integer ones, or the float64 sample weights.
+    """
+
+    X: Any
+    group: np.ndarray
+    label: np.ndarray | None
+    weight: np.ndarray
+
+    @property
+    def n_labels(self) -> int:
+        return 1 if self.label is None else 2
+
+    @property
+    def cell(self) -> np.ndarray:
+        """The (group, label) cell of each row: ``group * n_labels + label``."""
+        return self.group if self.label is None else self.group * np.uint8(2) + self.label
+
+    def swap_groups(self) -> "Rows":
+        """The same rows with the two groups exchanged."""
+        return replace(self, group=1 - self.group)
+
+    def cell_totals(self) -> np.ndarray:
+        """Weight of the rows per group and label, shape (2, n_labels)."""
+        # bincount adds float64, which is exact for counts of rows.
+        totals = np.bincount(self.cell, weights=self.weight, minlength=2 * self.n_labels)
+        return totals.reshape(2, self.n_labels).astype(self.weight.dtype)
+
+
+def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool = False) -> None:
+    """Raise unless ``value`` is a number in [0, 1], or in (0, 1) if ``inner``, or ``None`` if ``optional``."""
+    if optional and value is None:
+        return
+    none = " or None" if optional else ""
+    allowed = "strictly between 0 and 1" if inner else f"in [0, 1]{none}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number {allowed}, got {value!r} of type {type(value).__name__}")
+    number = float(value)
+    if not (0 < number < 1 if inner else 0 <= number <= 1):
+        remedy = f"; write {number / 100:g} for {number:g} percent" if 1 < number <= 100 else ""
+        raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+
+
+def check_step(step: Any, n_steps: int) -> int:
+    """The step as an int between 0 and ``n_steps``."""
+    if isinstance(step, bool | np.bool_) or not isinstance(step, Integral):
+        raise TypeError(f"step must be an integer from 0 to {n_steps}, got {step!r} of type {type(step).__name__}")
+    if not 0 <= int(step) <= n_steps:
+        raise ValueError(f"step must be an integer from 0 to {n_steps}, got {step}")
+    return int(step)
+
+
+def check_favorable(classes: np.ndarray, favorable: Any) -> int:
+    """The index of the favourable class in the two ``classes``.
+
+    Labels 0/1, -1/1 and booleans default to the larger; what other labels mean only the caller knows.
+    """
+    if favorable is not None:
+        matches = np.flatnonzero([_equal(label, favorable) for label in classes.tolist()])
+        if len(matches) != 1:
+            raise ValueError(f"favorable must be one of the labels {_listed(classes.tolist())}, got {favorable!r}")
+        return int(matches[0])
+    if classes.dtype.kind not in "biuf" or classes.tolist() not in ([0, 1], [-1, 1]):
+        raise ValueError(
+            f"the labels are {_listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
+            "a person. Only for labels 0/1, -1/1 and booleans is the larger one taken by default"
+        )
+    return 1
+
+
+def check_binary_labels(y: Any) -> np.ndarray:
+    """The two labels in ``y``, sorted, before any model has seen it."""
+    values, distinct = _column("y", y)
+    if len(distinct) != 2:
+        raise ValueError(
+            f"y must have two labels, got {len(distinct)}: {_listed(distinct)}. Only 2 classes are supported: "
+            "make the label binary, favourable against the rest; the classifier can't train when only one class "
+            "is present."
+        )
+    return np.unique(values) if values.dtype != object else np.array(distinct, dtype=object)
+
+
+def check_select_on(select_on: Any) -> tuple[Any, Any, Any, Any]:
+    """The selection rows as (X, y, sensitive_features, sample_weight)."""
+    if select_on is None:
+        return None, None, None, None
+    if not isinstance(select_on, tuple | list) or len(select_on) not in (3, 4):
+        raise ValueError(
+            "select_on must be None or the tuple (X, y, sensitive_features) of the selection rows, optionally with "
+            f"sample_weight as a fourth entry; got {type(select_on).__name__}"
+            + (f" of {len(select_on)} entries" if isinstance(select_on, tuple | list) else "")
+        )
+    X, y, sensitive_features, *weight = select_on
+    return X, y, sensitive_features, weight[0] if weight else None
+
+
+def check_groups(sensitive_features: Any) -> list[Any]:
+    """The two values of the sensitive attribute, sorted."""
+    _, distinct = _group_column(sensitive_features)
+    if len(distinct) > 2:
+        raise ValueError(
+            f"sensitive_features must have two values, got {len(distinct)}: {_listed(distinct)}. Pass a column of two "
+            f"values, such as sensitive_features == {distinct[0]!r}"
+        )
+    if len(distinct) < 2:
+        raise ValueError(
+            f"sensitive_features must have two values, got only {_listed(distinct)}: the other group is missing, "
+            "and there is no difference between groups to measure"
+        )
+    return distinct
+
+
+def check_privileged(groups: Sequence[Any], privileged: Any) -> int | None:
+    """The index of the privileged group in ``groups``, ``None`` where it is left open."""
+    if privileged is None:
+        return None
+    matches = [k for k, value in enumerate(groups) if _equal(value, privileged)]
+    if len(matches) != 1:
+        raise ValueError(f"privileged must be one of the groups {_listed(groups)}, got {privileged!r}")
+    return matches[0]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How labels and groups become codes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+    favorable : int
+        Index of the favourable class in ``classes``.
+    groups : sequence of two group values
+    """
+
+    classes: np.ndarray
+    favorable: int
+    groups: Sequence[Any]
+
+    def encode(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, rows: str = "X") -> Rows:
+        """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``."""
+        n_rows = _num_samples(X)
+        values, distinct = _group_column(sensitive_features)
+        _check_length(f"sensitive_features of {rows}", values, n_rows)
+        _check_known(f"sensitive_features of {rows}", distinct, self.groups, "the groups")
+        group = (values == self.groups[1]).astype(np.uint8)
+        label = None
+        if y is not None:
+            labels, distinct = _column(f"y of {rows}", y)
+            _check_length(f"y of {rows}", labels, n_rows)
+            _check_known(f"y of {rows}", distinct, self.classes.tolist(), "the labels")
+            label = (labels == self.classes[self.favorable]).astype(np.uint8)
+        checked = Rows(X, group, label, _check_weight(sample_weight, n_rows, rows))
+        for value, weight in zip(self.groups, checked.cell_totals().sum(axis=1), strict=True):
+            if weight == 0:
+                with_weight = "" if sample_weight is None else " with a weight above 0"
+                raise ValueError(f"{rows} has no row of group {value!r}{with_weight}; give rows of both groups")
+        return checked
+
+
+def _check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: str) -> None:
+    unknown = [value for value in values if not any(_equal(value, other) for other in known)]
+    if unknown:
+        raise ValueError(f"{name} has {_listed(unknown)}, not among {what} {_listed(known)}")
+
+
+def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
+    if sample_weight is None:
+        return np.broadcast_to(np.int64(1), n_rows)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    _check_length(f"sample_weight of {rows}", weight, n_rows)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"sample_weight of {rows} must be finite and not negative")
+    return weight
+
+
+def _check_length(name: str, values: np.ndarray, n_rows: int) -> None:
+    if len(values) != n_rows:
+        raise ValueError(f"{name} has {len(values)} entries for {n_rows} rows; give one entry per row")
+
+
+def _group_column(sensitive_features: Any) -> tuple[np.ndarray, list[Any]]:
+    if sensitive_features is None:
+        raise ValueError(
+            "sensitive_features is missing; pass the group of each row, such as sensitive_features=df['sex']"
+        )
+    return _column("sensitive_features", sensitive_features)
+
+
+def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
+    """One column as an array, and its distinct values, sorted; a missing value raises."""
+    series = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(series, nw.DataFrame):
+        if series.shape[1] != 1:
+            raise ValueError(f"{name} must be one column, got {series.shape[1]}: {_listed(series.columns)}; pick one")
+        series = series[series.columns[0]]
+    if isinstance(series, nw.Series):
+        n_missing = series.is_null().sum()
+        array = series.to_numpy() if n_missing == 0 else np.array([None])
+    else:
+        array = np.asarray(values)
+        n_missing = 0
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one column, got an array of shape {array.shape}")
+    if array.dtype.kind == "f":
+        n_missing += int(np.isnan(array).sum())
+    elif array.dtype == object:
+        n_missing += sum(_is_missing(value) for value in array.tolist())
+    if n_missing:
+        raise ValueError(
+            f"{name} has {n_missing} missing values; drop those rows or give them a value of their own. "
+            "(Input contains NaN)"
+        )
+    if array.dtype.kind not in "OUS":
+        return array, np.unique(array).tolist()
+    # Hashing is much faster than sorting strings.
+    distinct = list(dict.fromkeys(array.tolist()))
+    try:
+        return array, sorted(distinct)
+    except TypeError:
+        raise ValueError(
+            f"{name} mixes values of several types: {_listed(distinct)}; use one type throughout"
+        ) from None
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas.NA is recognised by name, since pandas may not be installed.
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return bool(np.all(a == b)) and isinstance(a, str) == isinstance(b, str)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    shown = ", ".join(repr(value) for value in values[:SHOWN])
+    return shown if len(values) <= SHOWN else f"{shown}, ... ({len(values)} in all)"

@@ -1,0 +1,281 @@
+"""EiFFFeLClassifier: fit an ensemble, trace its path, choose a step. It owns no algorithm."""
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import _check_method_params, check_is_fitted, validate_data
+
+from eifffel._validation import (
+    Coding,
+    Rows,
+    check_binary_labels,
+    check_choice,
+    check_favorable,
+    check_fraction,
+    check_groups,
+    check_privileged,
+)
+from eifffel.ensembles import view_ensemble
+from eifffel.path import FairnessPath
+from eifffel.selection import RULES, Selection
+from eifffel.strategies import STRATEGIES
+from eifffel.tracing import AUTO, trace_path
+
+SELECT_ON = ("validation", "train")
+UNCHANGED: Any = "unchanged"
+
+
+class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A tree ensemble made fair by flipping leaves.
+
+    Fits the estimator, traces the path of all flips and keeps the step that meets the bounds. The fitted model is a
+    plain ensemble of the estimator's own class; its ``predict`` needs no sensitive attribute.
+
+    Parameters
+    ----------
+    estimator : classifier
+        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees. One
+        that is already fitted is passed as ``FrozenEstimator(model)``: nothing is refitted, and the rows given to
+        ``fit`` only score leaves and select the step.
+    epsilon : float in [0, 1]
+        Bound on discrimination, the selection rate of the privileged group minus that of the unprivileged one.
+    alpha : float in [0, 1], optional
+        Bound on the absolute drop of accuracy; ``None`` is no limit.
+    strategy : {"auto", "leaf", "tree"}
+        See `trace_path`.
+    select_on : {"validation", "train"}
+        Where the step is chosen: on rows held out from training and scoring, or, as in the paper, on the training
+        rows, which deep trees know by heart and which therefore say little about unseen people.
+    validation_fraction : float in (0, 1)
+        Share of the rows held out with ``select_on="validation"``.
+    rule : {"first", "most_accurate", "paper"}
+        See `FairnessPath.select`.
+    privileged : group, optional
+        The privileged group; by default the one that the model favours on the scoring rows.
+    favorable : label, optional
+        The favourable class; by default the larger of 0/1, -1/1 or booleans.
+    random_state : int, RandomState instance or None
+        For the split into training and selection rows.
+    n_jobs : int, optional
+        Threads for tracing the path. Training uses the ``n_jobs`` of the estimator.
+    verbose : int
+        Above 0, a progress bar appears on work over a second.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The edited ensemble.
+    path_ : FairnessPath
+    selection_ : Selection
+    classes_ : ndarray of shape (2,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has column names.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from eifffel import EiFFFeLClassifier
+    >>> from eifffel.datasets import make_biased_classification
+    >>> people = make_biased_classification(2000, random_state=0)
+    >>> forest = RandomForestClassifier(20, random_state=0)
+    >>> clf = EiFFFeLClassifier(forest, epsilon=0.05, random_state=0)
+    >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+    >>> abs(clf.selection_.discrimination) <= 0.05
+    True
+    >>> clf.predict(people.data[:3]).shape
+    (3,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        epsilon: float = 0.05,
+        alpha: float | None = None,
+        strategy: str = AUTO,
+        select_on: str = "validation",
+        validation_fraction: float = 0.25,
+        rule: str = "first",
+        privileged: Any = None,
+        favorable: Any = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.alpha = alpha
+        self.strategy = strategy
+        self.select_on = select_on
+        self.validation_fraction = validation_fraction
+        self.rule = rule
+        self.privileged = privileged
+        self.favorable = favorable
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any
+    ) -> "EiFFFeLClassifier":
+        """Fit the ensemble and edit it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Two labels.
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row, two values. It is not given to the ensemble.
+        sample_weight : array-like of shape (n_rows,), optional
+            For training, and to count rows in scoring and selection.
+        **fit_params
+            Passed on to the ``fit`` of the estimator.
+        """
+        check_fraction("epsilon", self.epsilon)
+        check_fraction("alpha", self.alpha, optional=True)
+        check_fraction("validation_fraction", self.validation_fraction, inner=True)
+        check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
+        check_choice("select_on", self.select_on, SELECT_ON)
+        check_choice("rule", self.rule, RULES)
+        validate_data(self, X, skip_check_array=True)
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        if frozen:
+            view_ensemble(self.estimator.estimator, favorable=self.favorable)
+        classes = self.estimator.estimator.classes_ if frozen else check_binary_labels(y)
+        favorable = check_favorable(classes, self.favorable)
+        groups = check_groups(sensitive_features)
+        check_privileged(groups, self.privileged)
+        rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight)
+        routed = self._route(sensitive_features, sample_weight, fit_params, frozen)
+
+        scoring, selection = self._split(rows)
+        if frozen:
+            model = self.estimator.estimator
+        else:
+            model = clone(self.estimator)
+            model.fit(
+                _safe_indexing(X, scoring),
+                _safe_indexing(y, scoring),
+                **_check_method_params(X, params=routed, indices=scoring),
+            )
+
+        def take(part: np.ndarray) -> tuple[Any, Any, Any, Any]:
+            weight = None if sample_weight is None else rows.weight[part]
+            return (
+                _safe_indexing(X, part),
+                _safe_indexing(y, part),
+                _safe_indexing(sensitive_features, part),
+                weight,
+            )
+
+        X_scoring, y_scoring, s_scoring, weight_scoring = take(scoring)
+        self.path_: FairnessPath = trace_path(
+            model,
+            X_scoring,
+            y_scoring,
+            sensitive_features=s_scoring,
+            sample_weight=weight_scoring,
+            strategy=self.strategy,
+            select_on=None if selection is None else take(selection),
+            privileged=self.privileged,
+            favorable=self.favorable,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+        return self._select()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decide; no sensitive attribute is needed."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of the edited ensemble, columns in the order of ``classes_``."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    def at(self, *, epsilon: Any = UNCHANGED, alpha: Any = UNCHANGED, rule: Any = UNCHANGED) -> "EiFFFeLClassifier":
+        """The same fitted path under another bound: a new classifier, without refitting."""
+        check_is_fitted(self)
+        given = {"epsilon": epsilon, "alpha": alpha, "rule": rule}
+        other = copy.copy(self)
+        other.set_params(**{name: value for name, value in given.items() if value is not UNCHANGED})
+        return other._select()
+
+    def changed(self, X: Any) -> np.ndarray:
+        """The rows whose decision the edit changed: records of ``row``, ``before`` and ``after``."""
+        check_is_fitted(self)
+        before = self.path_.model.predict(X)
+        after = self.estimator_.predict(X)
+        rows = np.flatnonzero(before != after)
+        records = np.empty(len(rows), [("row", np.int64), ("before", before.dtype), ("after", after.dtype)])
+        records["row"], records["before"], records["after"] = rows, before[rows], after[rows]
+        return records
+
+    @property
+    def classes_(self) -> np.ndarray:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.classes_
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What this classifier takes itself and what it passes on to the estimator."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _select(self) -> "EiFFFeLClassifier":
+        self.selection_: Selection = self.path_.select(epsilon=self.epsilon, alpha=self.alpha, rule=self.rule)
+        self.estimator_ = self.path_.model_at(self.selection_.step)
+        return self
+
+    def _route(
+        self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any], frozen: bool
+    ) -> dict[str, Any]:
+        """What the fit of the estimator receives."""
+        if frozen:
+            if fit_params:
+                raise ValueError(
+                    f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would be ignored; leave out"
+                )
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(
+                self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params
+            ).estimator.fit
+        return fit_params if sample_weight is None else {**fit_params, "sample_weight": sample_weight}
+
+    def _split(self, rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
+        """Scoring and selection rows; stratified by group and label as far as the cells allow."""
+        every = np.arange(len(rows.group))
+        if self.select_on == "train":
+            return every, None
+        n_held_out = int(np.ceil(self.validation_fraction * len(every)))
+        random = check_random_state(self.random_state)
+        choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
+        strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
+        return train_test_split(every, test_size=self.validation_fraction, random_state=random, stratify=strata)
+
+
+def _can_stratify(strata: np.ndarray, *part_sizes: int) -> bool:
+    """Whether each stratum can be in both parts."""
+    sizes = np.unique(strata, return_counts=True)[1]
+    return bool(sizes.min() >= 2 and len(sizes) <= min(part_sizes))

@@ -1,0 +1,5 @@
+"""Data sets."""
+
+from eifffel.datasets._synthetic import make_biased_classification
+
+__all__ = ["make_biased_classification"]

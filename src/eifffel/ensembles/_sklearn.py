@@ -1,0 +1,154 @@
+"""Views of scikit-learn's averaged trees: a single tree, forests, and bagging of trees."""
+
+import copy
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.validation import validate_data
+
+from eifffel.ensembles._base import EnsembleView, TreeStructure
+from eifffel.exceptions import UnsupportedModelError
+
+# They describe the votes of the trees as they were grown.
+STALE_ATTRIBUTES = ("oob_score_", "oob_decision_function_")
+
+
+class _AveragedTreesView(EnsembleView):
+    """Trees whose ``tree_.value`` holds class fractions; ``predict`` averages them and takes the argmax."""
+
+    def __init__(self, model: Any, favorable: int):
+        super().__init__(model, favorable)
+        self._trees = self._estimators(model)
+        self._refuse_unsupported()
+        nodes = [np.flatnonzero(tree.tree_.children_left == -1) for tree in self._trees]
+        self.leaf_offset = np.concatenate([[0], np.cumsum([len(leaves) for leaves in nodes])])
+        self.leaf_node = np.concatenate(nodes)
+        self.leaf_value = np.concatenate([self._read(t, leaves) for t, leaves in enumerate(nodes)])
+        writable = np.repeat([tree.tree_.value.shape[2] == 2 for tree in self._trees], np.diff(self.leaf_offset))
+        self.flippable = writable & (self.leaf_value[:, 0] != self.leaf_value[:, 1])
+
+    @staticmethod
+    @abstractmethod
+    def _estimators(model: Any) -> list[Any]:
+        """The fitted trees of the model, in the order in which ``predict`` adds them."""
+
+    def _features(self, t: int) -> np.ndarray | None:
+        """The input columns that tree ``t`` sees, ``None`` for all in order."""
+        return None
+
+    def _refuse_unsupported(self) -> None:
+        constraints = self._trees[0].monotonic_cst
+        if constraints is not None and np.any(constraints):
+            raise UnsupportedModelError(
+                f"this {type(self.model).__name__} was trained with monotonic_cst, and flipping a leaf breaks such "
+                "constraints; train it without them"
+            )
+
+    def _columns(self, t: int) -> tuple[list[int], list[int]]:
+        """The columns of ``tree_.value`` that tree ``t`` has, and the columns of ``leaf_value`` they stand in."""
+        if self._trees[t].tree_.value.shape[2] == 2:
+            return [1 - self.favorable, self.favorable], [0, 1]
+        # Grown on rows of one class (bagging can draw such a sample); its label is the index of that class.
+        return [0], [int(self._trees[t].classes_[0] == self.favorable)]
+
+    def _read(self, t: int, leaves: np.ndarray) -> np.ndarray:
+        there, here = self._columns(t)
+        leaf_value = np.zeros((len(leaves), 2))
+        for theirs, ours in zip(there, here, strict=True):
+            leaf_value[:, ours] = self._trees[t].tree_.value[leaves, 0, theirs]
+        return leaf_value
+
+    @property
+    def class_weight(self) -> Any:
+        weight = self._class_weight_owner.class_weight
+        if weight is None or isinstance(weight, str):
+            # "balanced_subsample" balances every bootstrap sample, whose label shares are those of all rows.
+            return None if weight is None else "balanced"
+        names = self._class_weight_owner.classes_
+        return tuple(float(weight.get(names[k], 1.0)) for k in (1 - self.favorable, self.favorable))
+
+    @property
+    def _class_weight_owner(self) -> Any:
+        return self.model
+
+    def check_rows(self, X: Any) -> Any:
+        allow_nan = get_tags(self._trees[0]).input_tags.allow_nan
+        return validate_data(
+            self.model,
+            X,
+            reset=False,
+            dtype=np.float32,
+            accept_sparse="csr",
+            ensure_all_finite="allow-nan" if allow_nan else True,
+        )
+
+    def apply_tree(self, t: int, rows: Any) -> np.ndarray:
+        features = self._features(t)
+        return self._trees[t].tree_.apply(rows if features is None else rows[:, features])
+
+    def structure(self, t: int) -> TreeStructure:
+        tree = self._trees[t].tree_
+        features = self._features(t)
+        return TreeStructure(
+            left=tree.children_left,
+            right=tree.children_right,
+            feature=tree.feature if features is None else np.where(tree.feature >= 0, features[tree.feature], -2),
+            threshold=tree.threshold,
+            missing_left=tree.missing_go_to_left.astype(bool),
+        )
+
+    def write(self, leaf_value: np.ndarray) -> Any:
+        model = copy.deepcopy(self.model)
+        for t, tree in enumerate(self._estimators(model)):
+            leaves = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
+            nodes = self.leaf_node[leaves]
+            # Nothing renormalises the fractions: each class is written.
+            for theirs, ours in zip(*self._columns(t), strict=True):
+                tree.tree_.value[nodes, 0, theirs] = leaf_value[leaves, ours]
+        for name in STALE_ATTRIBUTES:
+            if hasattr(model, name):
+                delattr(model, name)
+        return model
+
+
+class DecisionTreeView(_AveragedTreesView):
+    """A single DecisionTreeClassifier or ExtraTreeClassifier."""
+
+    @staticmethod
+    def _estimators(model: Any) -> list[Any]:
+        return [model]
+
+
+class ForestView(_AveragedTreesView):
+    """RandomForestClassifier and ExtraTreesClassifier."""
+
+    @staticmethod
+    def _estimators(model: Any) -> list[Any]:
+        return list(model.estimators_)
+
+
+class BaggingView(_AveragedTreesView):
+    """BaggingClassifier over single trees, each on its own columns."""
+
+    @staticmethod
+    def _estimators(model: Any) -> list[Any]:
+        return list(model.estimators_)
+
+    def _refuse_unsupported(self) -> None:
+        if not all(hasattr(tree, "tree_") for tree in self._trees):
+            raise UnsupportedModelError(
+                f"this BaggingClassifier bags {type(self._trees[0]).__name__}; eifffel edits bagging of "
+                "DecisionTreeClassifier or ExtraTreeClassifier only"
+            )
+        super()._refuse_unsupported()
+
+    def _features(self, t: int) -> np.ndarray | None:
+        features = self.model.estimators_features_[t]
+        return None if np.array_equal(features, np.arange(self.model.n_features_in_)) else features
+
+    @property
+    def _class_weight_owner(self) -> Any:
+        # Bagging encodes the labels, so the keys of the trees' class_weight are the codes.
+        return self._trees[0]

@@ -1,0 +1,44 @@
+"""LeafCounts: how many rows of each group and label fall into each leaf."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eifffel import _kernels
+from eifffel._parallel import run_threads
+from eifffel._validation import Rows
+from eifffel.ensembles import EnsembleView
+
+
+@dataclass(frozen=True)
+class LeafCounts:
+    """Rows per leaf, group and label; additive over rows.
+
+    Attributes
+    ----------
+    counts : ndarray of shape (n_leaves, 2, 2)
+        int64 for unit weights, float64 for real ones.
+    totals : ndarray of shape (2, 2)
+        All rows per group and label.
+    """
+
+    counts: np.ndarray
+    totals: np.ndarray
+
+    def __add__(self, other: "LeafCounts") -> "LeafCounts":
+        return LeafCounts(self.counts + other.counts, self.totals + other.totals)
+
+
+def count_leaves(
+    view: EnsembleView, index: np.ndarray, rows: Rows, *, n_jobs: int | None = None, verbose: int = 0
+) -> LeafCounts:
+    """Count labelled rows in the leaves that ``index`` puts them in."""
+    cell = rows.cell
+    counts = np.zeros((view.n_leaves, 4), rows.weight.dtype)
+
+    def fill(t: int) -> None:
+        own = counts[view.leaf_offset[t] : view.leaf_offset[t + 1]]
+        _kernels.count_leaves(index[t], cell, rows.weight, own)
+
+    run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="counting leaves")
+    return LeafCounts(counts.reshape(-1, 2, 2), rows.cell_totals())

@@ -1,0 +1,268 @@
+"""FairnessPath: every step from the model as it came to all flips made, measured on rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+
+from eifffel import metrics
+from eifffel._validation import Coding, Rows, check_choice, check_step
+from eifffel.ensembles import EnsembleView, view_ensemble
+from eifffel.exceptions import ModelChangedError
+from eifffel.leaves import LeafCounts
+from eifffel.replay import replay_flips
+from eifffel.rules import Rule, read_rules
+from eifffel.selection import Selection, select_step
+from eifffel.strategies import FlipOrder
+
+if TYPE_CHECKING:
+    from eifffel.display import FairnessPathDisplay
+
+
+@dataclass(frozen=True)
+class PathCounts:
+    """Rows decided favourably after each step.
+
+    Attributes
+    ----------
+    favorable : ndarray of shape (n_steps + 1, 2, n_labels)
+        Per step, group (1 is privileged) and label (1 is favourable). int64 for unit weights, float64 for real ones;
+        ``n_labels`` is 1 where the rows have no labels.
+    totals : ndarray of shape (2, n_labels)
+        All rows.
+    rows : str
+        Which rows these are.
+    """
+
+    favorable: np.ndarray
+    totals: np.ndarray
+    rows: str
+
+
+@dataclass(frozen=True)
+class FairnessPath:
+    """All steps from a model as it came (step 0) to all its candidate leaves flipped.
+
+    Made by `trace_path`. Stores counts, never metric values: every metric at every step is arithmetic on them,
+    and every bound is a look-up.
+
+    Attributes
+    ----------
+    model : fitted classifier
+        The model as it came; never changed.
+    strategy : str
+    groups : tuple
+        The unprivileged and the privileged group.
+    favorable : label
+        The favourable class.
+    order : FlipOrder
+    leaf_score : ndarray of shape (n_leaves,)
+        The score of each leaf of the ensemble, NaN where it is no candidate.
+    leaf_counts : LeafCounts
+        Scoring rows in each leaf of the ensemble.
+    counts : PathCounts
+        On the selection rows.
+    accuracy_counts : PathCounts
+        On the rows that accuracy is measured on: the selection rows, or the scoring rows where the selection rows
+        have no labels.
+    fingerprint : str
+        SHA-256 of the model's leaves when the path was traced.
+    """
+
+    model: Any
+    strategy: str
+    groups: tuple[Any, Any]
+    favorable: Any
+    order: FlipOrder
+    leaf_score: np.ndarray
+    leaf_counts: LeafCounts
+    counts: PathCounts
+    accuracy_counts: PathCounts
+    fingerprint: str
+
+    def __repr__(self) -> str:
+        return (
+            f"<FairnessPath of {type(self.model).__name__}: strategy {self.strategy!r}, {self.n_steps} steps, "
+            f"{len(self.order.leaf)} flips; discrimination {self.discrimination[0]:.4f} at step 0 and "
+            f"{self.discrimination[-1]:.4f} at the end, on the {self.counts.rows}>"
+        )
+
+    @property
+    def n_steps(self) -> int:
+        """Steps after step 0."""
+        return self.order.n_steps
+
+    @cached_property
+    def discrimination(self) -> np.ndarray:
+        """Signed discrimination after each step, shape (n_steps + 1,)."""
+        return metrics.discrimination(self.counts.favorable, self.counts.totals)
+
+    @cached_property
+    def accuracy(self) -> np.ndarray:
+        """Accuracy after each step, shape (n_steps + 1,), on the rows that ``accuracy_counts.rows`` names."""
+        return metrics.accuracy(self.accuracy_counts.favorable, self.accuracy_counts.totals)
+
+    @cached_property
+    def accuracy_drop(self) -> np.ndarray:
+        """By how much each step is less accurate than step 0."""
+        counts = self.accuracy_counts
+        correct = metrics.n_correct(counts.favorable, counts.totals)
+        # One division of exact counts, so that 2 rows of 100 are a drop of exactly 0.02.
+        return (correct[0] - correct) / counts.totals.sum()
+
+    def metric(self, name: str) -> np.ndarray:
+        """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows."""
+        check_choice("metric", name, list(metrics.METRICS))
+        return metrics.METRICS[name](self.counts.favorable, self.counts.totals)
+
+    def select(self, *, epsilon: float, alpha: float | None = None, rule: str = "first") -> Selection:
+        """The step for a bound on discrimination and on the loss of accuracy; a look-up.
+
+        Parameters
+        ----------
+        epsilon : float in [0, 1]
+            Bound on discrimination.
+        alpha : float in [0, 1], optional
+            Bound on the absolute drop of accuracy; ``None`` is no limit.
+        rule : {"first", "most_accurate", "paper"}
+            The first step with ``abs(discrimination) <= epsilon`` and a drop ``<= alpha``; the most accurate of
+            those; or where the loop of the paper's algorithms ends, the first step with
+            ``discrimination <= epsilon`` or a drop ``>= alpha``.
+        """
+        return select_step(
+            self.discrimination,
+            self.accuracy,
+            self.accuracy_drop,
+            epsilon=epsilon,
+            alpha=alpha,
+            rule=rule,
+            discrimination_rows=self.counts.rows,
+            accuracy_rows=self.accuracy_counts.rows,
+        )
+
+    def n_flips(self, step: int) -> int:
+        """How many leaves are flipped at ``step``."""
+        return int(np.searchsorted(self.order.step, check_step(step, self.n_steps), side="right"))
+
+    def model_at(self, step: int) -> Any:
+        """A copy of the model with the flips up to ``step`` made: the same class, ready to predict."""
+        flipped = self.order.leaf[: self.n_flips(step)]
+        view = self._view()
+        return view.write(view.flip(flipped))
+
+    def flips(self, step: int) -> np.ndarray:
+        """One record per leaf that is flipped at ``step``, in the order of flipping.
+
+        Fields: ``tree``; ``leaf``, its node id; ``before`` and ``after``, the favourable fraction; ``score``;
+        ``step``; ``rows``, the scoring rows in the leaf per group (unprivileged, privileged) and label
+        (unfavourable, favourable).
+        """
+        n = self.n_flips(step)
+        view = self._view()
+        leaves = self.order.leaf[:n]
+        records = np.empty(
+            n,
+            [
+                ("tree", np.int64),
+                ("leaf", np.int64),
+                ("before", np.float64),
+                ("after", np.float64),
+                ("score", np.float64),
+                ("step", np.int64),
+                ("rows", self.leaf_counts.counts.dtype, (2, 2)),
+            ],
+        )
+        records["tree"] = view.leaf_tree[leaves]
+        records["leaf"] = view.leaf_node[leaves]
+        records["after"], records["before"] = view.leaf_value[leaves].T
+        records["score"] = self.leaf_score[leaves]
+        records["step"] = self.order.step[:n]
+        records["rows"] = self.leaf_counts.counts[leaves]
+        return records
+
+    def rules(self, step: int, feature_names: Sequence[str] | None = None) -> list[Rule]:
+        """The leaves flipped at ``step`` as readable rules, in the order of `flips`.
+
+        ``feature_names`` default to the names that the model was trained with, or x0, x1, ...
+        """
+        n_features = self.model.n_features_in_
+        if feature_names is None:
+            feature_names = getattr(self.model, "feature_names_in_", [f"x{k}" for k in range(n_features)])
+        if len(feature_names) != n_features:
+            raise ValueError(f"feature_names has {len(feature_names)} names for {n_features} features")
+        return read_rules(self._view(), self.order.leaf[: self.n_flips(step)], list(feature_names))
+
+    def measure(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        *,
+        sample_weight: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> "FairnessPath":
+        """The same path on other rows; ``y`` may be ``None``, and accuracy is then the one measured here."""
+        view = self._view()
+        coding = Coding(view.classes, view.favorable, self.groups)
+        rows = coding.encode(X, y, sensitive_features, sample_weight)
+        index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
+        counts = measure_rows(view, index, self.order, rows, "measured rows", n_jobs=n_jobs, verbose=verbose)
+        return replace(self, counts=counts, accuracy_counts=self.accuracy_counts if y is None else counts)
+
+    def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
+        """One row per step: discrimination, accuracy, selection rates and flips so far.
+
+        ``backend`` is ``"pandas"`` or ``"polars"``.
+        """
+        check_choice("backend", backend, ("pandas", "polars"))
+        rates = metrics.selection_rate(self.counts.favorable, self.counts.totals)
+        steps = np.arange(self.n_steps + 1)
+        columns = {
+            "step": steps,
+            "n_flips": np.searchsorted(self.order.step, steps, side="right"),
+            "discrimination": self.discrimination,
+            "accuracy": self.accuracy,
+            "accuracy_drop": self.accuracy_drop,
+            "selection_rate_unprivileged": rates[:, 0],
+            "selection_rate_privileged": rates[:, 1],
+        }
+        try:
+            return nw.from_dict(columns, backend=backend).to_native()
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(f"to_frame needs {backend}; install it with: pip install {backend}") from None
+
+    def plot(
+        self, *, ax: Any = None, epsilon: float | None = None, alpha: float | None = None
+    ) -> "FairnessPathDisplay":
+        """Draw accuracy against discrimination, with the step that ``epsilon`` selects if it is given."""
+        from eifffel.display import FairnessPathDisplay
+
+        return FairnessPathDisplay.from_path(self, ax=ax, epsilon=epsilon, alpha=alpha)
+
+    def _view(self) -> EnsembleView:
+        view = view_ensemble(self.model, favorable=self.favorable)
+        if view.fingerprint() != self.fingerprint:
+            raise ModelChangedError(
+                f"the leaves of this {type(self.model).__name__} have changed since the path was traced (refitted or "
+                "edited?); trace the path again"
+            )
+        return view
+
+
+def measure_rows(
+    view: EnsembleView,
+    index: np.ndarray,
+    order: FlipOrder,
+    rows: Rows,
+    name: str,
+    *,
+    n_jobs: int | None,
+    verbose: int,
+) -> PathCounts:
+    """Measure every step on rows whose leaves are in ``index``."""
+    favorable = replay_flips(view, index, order, rows, n_jobs=n_jobs, verbose=verbose)
+    return PathCounts(favorable, rows.cell_totals(), name)

@@ -1,0 +1,109 @@
+"""A leaf as a sentence: the conjunction of the splits that lead to it, bounds merged per feature."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eifffel.ensembles import EnsembleView, TreeStructure
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a rule asks of one feature: ``low < value <= high``, or a missing value where ``missing``.
+
+    Values are compared as float32, the type in which scikit-learn's trees see them.
+    """
+
+    feature: int
+    name: str
+    low: float
+    high: float
+    missing: bool
+
+    def __str__(self) -> str:
+        if self.low == np.inf or self.low >= self.high:
+            return f"{self.name} is missing"
+        if self.low == -np.inf and self.high == np.inf:
+            return f"{self.name} is anything" if self.missing else f"{self.name} is not missing"
+        low = "" if self.low == -np.inf else f"{_short(self.low)} < "
+        high = "" if self.high == np.inf else f" <= {_short(self.high)}"
+        text = f"{self.name} > {_short(self.low)}" if not high else f"{low}{self.name}{high}"
+        return f"({text} or missing)" if self.missing else f"{text} (not missing)"
+
+    def matches(self, X: Any) -> np.ndarray:
+        """Whether each row of the array ``X`` meets the bound."""
+        value = np.asarray(X)[:, self.feature].astype(np.float32)
+        missing = np.isnan(value)
+        inside = (value > self.low) & (value <= self.high)
+        return np.where(missing, self.missing, inside)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One leaf of one tree as a conjunction; ``str(rule)`` reads it aloud."""
+
+    tree: int
+    leaf: int
+    bounds: tuple[Bound, ...]
+
+    def __str__(self) -> str:
+        return " and ".join(str(bound) for bound in self.bounds) if self.bounds else "every row"
+
+    def matches(self, X: Any) -> np.ndarray:
+        """Whether each row of the array ``X`` falls into the leaf."""
+        inside = np.ones(len(X), bool)
+        for bound in self.bounds:
+            inside &= bound.matches(X)
+        return inside
+
+
+def read_rules(view: EnsembleView, leaves: np.ndarray, feature_names: Sequence[str]) -> list[Rule]:
+    """The rules of ``leaves``, numbered over the ensemble, in the order given."""
+    trees = view.leaf_tree[leaves]
+    structures = {int(t): view.structure(int(t)) for t in np.unique(trees)}
+    parents = {t: _parents(structure) for t, structure in structures.items()}
+    rules = []
+    for t, leaf in zip(trees.tolist(), leaves.tolist(), strict=True):
+        node = int(view.leaf_node[leaf])
+        rules.append(Rule(t, node, tuple(_bounds(structures[t], parents[t], node, feature_names))))
+    return rules
+
+
+def _parents(structure: TreeStructure) -> np.ndarray:
+    parent = np.full(len(structure.left), -1)
+    inner = np.flatnonzero(structure.left != -1)
+    parent[structure.left[inner]] = inner
+    parent[structure.right[inner]] = inner
+    return parent
+
+
+def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_names: Sequence[str]) -> Iterator[Bound]:
+    low: dict[int, float] = {}
+    high: dict[int, float] = {}
+    missing: dict[int, bool] = {}
+    while parent[node] != -1:
+        above = int(parent[node])
+        feature = int(structure.feature[above])
+        threshold = float(structure.threshold[above])
+        goes_left = structure.left[above] == node
+        if goes_left:
+            high[feature] = min(high.get(feature, np.inf), threshold)
+        else:
+            low[feature] = max(low.get(feature, -np.inf), threshold)
+        missing[feature] = missing.get(feature, True) and bool(structure.missing_left[above]) == goes_left
+        node = above
+    for feature in sorted(missing):
+        yield Bound(
+            feature,
+            feature_names[feature],
+            low.get(feature, -np.inf),
+            high.get(feature, np.inf),
+            missing[feature],
+        )
+
+
+def _short(number: float) -> str:
+    """The shortest text that is the same float32 bound."""
+    return f"{number:.9g}"

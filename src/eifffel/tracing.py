@@ -1,0 +1,149 @@
+"""trace_path: model and rows -> leaf counts -> order of flips -> path."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from eifffel import metrics
+from eifffel._validation import Coding, Rows, check_choice, check_groups, check_privileged, check_select_on
+from eifffel.ensembles import EnsembleView, view_ensemble
+from eifffel.exceptions import PrivilegedGroupWarning
+from eifffel.leaves import count_leaves
+from eifffel.path import FairnessPath, PathCounts, measure_rows
+from eifffel.scoring import label_weights, score_leaves
+from eifffel.strategies import STRATEGIES
+
+AUTO = "auto"
+
+
+def trace_path(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    strategy: str = AUTO,
+    select_on: tuple[Any, ...] | None = None,
+    privileged: Any = None,
+    favorable: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> FairnessPath:
+    """Trace how flipping leaf after leaf makes a fitted model fairer.
+
+    One pass over the scoring rows counts them in their leaves; the counts give the order of all flips; one pass over
+    the selection rows measures the model after every step. No flip needs a prediction of its own.
+
+    Parameters
+    ----------
+    model : fitted classifier
+        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees, of
+        two classes. It is not changed.
+    X, y, sensitive_features : array-like
+        The scoring rows: features, labels, and the group of each row (two values).
+    strategy : {"auto", "leaf", "tree"}
+        One leaf at a time (EiFFFeL-LF, and what ``"auto"`` means) or all candidate leaves of a tree at once
+        (EiFFFeL-TF).
+    select_on : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), optional
+        The selection rows, on which each step is measured; best rows that the model has not seen. ``y`` may be
+        ``None``: accuracy is then measured on the scoring rows. By default the scoring rows.
+    privileged : group, optional
+        The privileged group; by default the one that the model favours on the scoring rows.
+    favorable : label, optional
+        The favourable class; by default the larger of 0/1, -1/1 or booleans.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights count the scoring rows.
+    n_jobs : int, optional
+        Threads for the passes over rows.
+    verbose : int
+        Above 0, a progress bar appears on work over a second.
+
+    Returns
+    -------
+    FairnessPath
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from eifffel import trace_path
+    >>> from eifffel.datasets import make_biased_classification
+    >>> people = make_biased_classification(2000, random_state=0)
+    >>> X, y, s = people.data, people.target, people.sensitive
+    >>> model = RandomForestClassifier(20, random_state=0).fit(X[:1000], y[:1000])
+    >>> path = trace_path(model, X[:1000], y[:1000], sensitive_features=s[:1000],
+    ...                   select_on=(X[1000:], y[1000:], s[1000:]))
+    >>> choice = path.select(epsilon=0.05)
+    >>> choice.met
+    True
+    >>> fair = path.model_at(choice.step)
+    >>> type(fair).__name__
+    'RandomForestClassifier'
+    """
+    check_choice("strategy", strategy, [AUTO, *STRATEGIES])
+    view = view_ensemble(model, favorable=favorable)
+    groups = check_groups(sensitive_features)
+    given = check_privileged(groups, privileged)
+    if y is None:
+        raise ValueError("y is missing; leaves are scored by the labels of their rows")
+    coding = Coding(view.classes, view.favorable, groups)
+    scoring = coding.encode(X, y, sensitive_features, sample_weight)
+    scoring_X = view.check_rows(X)
+    selection, selection_X = scoring, scoring_X
+    if select_on is not None:
+        select_X, *select_rest = check_select_on(select_on)
+        selection = coding.encode(select_X, *select_rest, rows="select_on")
+        selection_X = view.check_rows(select_X)
+
+    work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
+    scoring_index = view.apply(scoring_X, **work)
+    view.verify(X, scoring_index)
+    favored = _favored_group(view, scoring_index, scoring, n_jobs)
+    if given is None:
+        given = favored
+    elif given != favored:
+        warnings.warn(
+            f"privileged={privileged!r}, but the model favours {groups[favored]!r} on the scoring rows; only "
+            f"decisions in favour of {privileged!r} will be undone",
+            PrivilegedGroupWarning,
+            stacklevel=2,
+        )
+    if given == 0:  # code 1 is the privileged group from here on
+        groups = groups[::-1]
+        scoring, selection = scoring.swap_groups(), selection.swap_groups()
+
+    counts = count_leaves(view, scoring_index, scoring, **work)
+    n_rows_of_label = np.bincount(scoring.cell % 2, minlength=2)
+    scores = score_leaves(view, counts, label_weights(view.class_weight, n_rows_of_label))
+    strategy = "leaf" if strategy == AUTO else strategy
+    order = STRATEGIES[strategy](scores)
+
+    def measure(index: np.ndarray, rows: Rows, name: str) -> PathCounts:
+        return measure_rows(view, index, order, rows, name, **work)
+
+    if select_on is None:
+        path_counts = accuracy_counts = measure(scoring_index, scoring, "scoring rows")
+    else:
+        path_counts = accuracy_counts = measure(view.apply(selection_X, **work), selection, "selection rows")
+        if selection.label is None:
+            accuracy_counts = measure(scoring_index, scoring, "scoring rows")
+    return FairnessPath(
+        model=model,
+        strategy=strategy,
+        groups=(groups[0], groups[1]),
+        favorable=view.classes.tolist()[view.favorable],
+        order=order,
+        leaf_score=scores.score,
+        leaf_counts=counts,
+        counts=path_counts,
+        accuracy_counts=accuracy_counts,
+        fingerprint=view.fingerprint(),
+    )
+
+
+def _favored_group(view: EnsembleView, index: np.ndarray, rows: Rows, n_jobs: int | None) -> int:
+    """The group of the higher selection rate under the model as it came."""
+    decided = view.decide(index, n_jobs=n_jobs)
+    chosen = np.bincount(rows.group, weights=rows.weight * decided, minlength=2)
+    return metrics.favored_group(chosen[:, None], rows.cell_totals())

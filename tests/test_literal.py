@@ -1,0 +1,93 @@
+"""The fast path against the paper's algorithms run literally."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
+
+from draws import people, problems
+from eifffel import ConstraintNotMetWarning, trace_path
+from literal import LiteralForest, run_literally
+
+
+def codes(problem, path):
+    """Labels and groups as the literal algorithm wants them."""
+    return (problem.y == problem.favorable).astype(int), (problem.s == path.groups[1]).astype(int)
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+@settings(max_examples=120, deadline=None)
+@given(
+    problem=problems(), epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.1]), alpha=st.sampled_from([None, 0.0, 0.02, 0.1])
+)
+def test_same_flips_same_order_same_stop(strategy, problem, epsilon, alpha):
+    path = trace_path(
+        problem.model,
+        problem.X,
+        problem.y,
+        sensitive_features=problem.s,
+        strategy=strategy,
+        favorable=problem.favorable,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConstraintNotMetWarning)
+        choice = path.select(epsilon=epsilon, alpha=alpha, rule="paper")
+    y, s = codes(problem, path)
+    limit = np.inf if alpha is None else alpha
+    flips, step = run_literally(strategy, problem.model, problem.X, y, s, problem.favorable, epsilon, limit)
+    records = path.flips(choice.step)
+    assert [(r["tree"], r["leaf"], r["step"]) for r in records] == flips
+    assert choice.step == step
+
+
+def test_complete_path_of_a_larger_forest():
+    # Epsilon 0 and no alpha on a forest that cannot reach it: the literal loop makes every flip there is.
+    X, y, s = people(150, seed=5)
+    model = RandomForestClassifier(8, random_state=1, n_jobs=1).fit(X, y)
+    path = trace_path(model, X, y, sensitive_features=s, privileged=1)
+    flips, step = run_literally("leaf", model, X, y, s, 1, epsilon=-1, alpha=np.inf)
+    assert step == path.n_steps > 50
+    assert [(r["tree"], r["leaf"], r["step"]) for r in path.flips(path.n_steps)] == flips
+
+
+@settings(max_examples=80, deadline=None)
+@given(problem=problems(), data=st.data(), strategy=st.sampled_from(["leaf", "tree"]))
+def test_each_flip_lowers_its_trees_discrimination_and_no_leaf_flips_twice(problem, data, strategy):
+    path = trace_path(
+        problem.model,
+        problem.X,
+        problem.y,
+        sensitive_features=problem.s,
+        strategy=strategy,
+        favorable=problem.favorable,
+    )
+    records = path.flips(path.n_steps)
+    assert len({(r["tree"], r["leaf"]) for r in records}) == len(records)
+    forest = LiteralForest(problem.model, problem.X, *codes(problem, path), problem.favorable)
+    for record in records[: data.draw(st.integers(0, 25))]:
+        before = forest.tree_discrimination(record["tree"])
+        forest.flip(record["tree"], record["leaf"])
+        assert forest.tree_discrimination(record["tree"]) < before
+
+
+@settings(max_examples=40, deadline=None)
+@given(problem=problems(), seed=st.integers(0, 1000), strategy=st.sampled_from(["leaf", "tree"]))
+def test_order_does_not_depend_on_row_order(problem, seed, strategy):
+    shuffled = np.random.RandomState(seed).permutation(len(problem.y))
+
+    def trace(rows):
+        return trace_path(
+            problem.model,
+            problem.X[rows],
+            problem.y[rows],
+            sensitive_features=problem.s[rows],
+            strategy=strategy,
+            favorable=problem.favorable,
+        )
+
+    straight, mixed = trace(np.arange(len(problem.y))), trace(shuffled)
+    np.testing.assert_array_equal(straight.order.leaf, mixed.order.leaf)
+    np.testing.assert_array_equal(straight.counts.favorable, mixed.counts.favorable)
