@@ -51,7 +51,7 @@ check-no-extras:
 	.venv/no-extras/bin/pytest -n $(JOBS) tests
 
 benchmark: .venv/dev/installed
-	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/core.py --out docs/results/core_benchmark.md
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output

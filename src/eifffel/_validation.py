@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _num_samples
 
 SHOWN = 5
@@ -101,14 +102,33 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
 
 def check_binary_labels(y: Any) -> np.ndarray:
     """The two labels in ``y``, sorted, before any model has seen it."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
     values, distinct = _column("y", y)
+    if len(distinct) == 1:
+        raise ValueError(f"y must have two labels, got only {_listed(distinct)}: one class is nothing to learn from")
     if len(distinct) != 2:
         raise ValueError(
-            f"y must have two labels, got {len(distinct)}: {_listed(distinct)}. Only 2 classes are supported: "
-            "make the label binary, favourable against the rest; the classifier can't train when only one class "
-            "is present."
+            f"y must have two labels, got {len(distinct)}: {_listed(distinct)}. Only binary classification is "
+            f"supported. The type of the target is {type_of_target(values)}; make it favourable against the rest"
         )
-    return np.unique(values) if values.dtype != object else np.array(distinct, dtype=object)
+    return np.array(distinct, dtype=values.dtype)
+
+
+def check_weighted_labels(rows: Rows) -> None:
+    """Raise unless both labels have weight."""
+    if not rows.cell_totals().sum(axis=0).all():
+        raise ValueError("sample_weight leaves rows of one class only, which is nothing to learn from")
+
+
+def check_split(group: np.ndarray, groups: Sequence[Any], parts: Sequence[np.ndarray]) -> None:
+    """Raise unless both groups have rows in each part."""
+    for code, value in enumerate(groups):
+        if not all((group[part] == code).any() for part in parts):
+            raise ValueError(
+                f"group {value!r} has {np.sum(group == code)} rows in all, too few to be among both the scoring and "
+                "the selection rows; give more rows of it, or select_on='train'"
+            )
 
 
 def check_select_on(select_on: Any) -> tuple[Any, Any, Any, Any]:
@@ -205,6 +225,8 @@ def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
     _check_length(f"sample_weight of {rows}", weight, n_rows)
     if not np.isfinite(weight).all() or (weight < 0).any():
         raise ValueError(f"sample_weight of {rows} must be finite and not negative")
+    if not weight.any():
+        raise ValueError(f"sample_weight of {rows} is zero for every row")
     return weight
 
 
@@ -229,11 +251,11 @@ def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
             raise ValueError(f"{name} must be one column, got {series.shape[1]}: {_listed(series.columns)}; pick one")
         series = series[series.columns[0]]
     if isinstance(series, nw.Series):
-        n_missing = series.is_null().sum()
-        array = series.to_numpy() if n_missing == 0 else np.array([None])
+        n_missing = int(series.is_null().sum())
+        array: np.ndarray = series.drop_nulls().to_numpy()
     else:
-        array = np.asarray(values)
         n_missing = 0
+        array = np.asarray(values)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
     if array.ndim != 1:

@@ -8,7 +8,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state, get_tags
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, validate_data
 
@@ -21,6 +21,8 @@ from eifffel._validation import (
     check_fraction,
     check_groups,
     check_privileged,
+    check_split,
+    check_weighted_labels,
 )
 from eifffel.ensembles import view_ensemble
 from eifffel.path import FairnessPath
@@ -146,6 +148,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
         check_choice("select_on", self.select_on, SELECT_ON)
         check_choice("rule", self.rule, RULES)
+        (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
@@ -155,9 +158,14 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         groups = check_groups(sensitive_features)
         check_privileged(groups, self.privileged)
         rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight)
+        if sample_weight is not None:
+            sample_weight = rows.weight
+            check_weighted_labels(rows)
         routed = self._route(sensitive_features, sample_weight, fit_params, frozen)
 
         scoring, selection = self._split(rows)
+        if selection is not None:
+            check_split(rows.group, groups, (scoring, selection))
         if frozen:
             model = self.estimator.estimator
         else:
@@ -169,7 +177,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
 
         def take(part: np.ndarray) -> tuple[Any, Any, Any, Any]:
-            weight = None if sample_weight is None else rows.weight[part]
+            weight = None if sample_weight is None else sample_weight[part]
             return (
                 _safe_indexing(X, part),
                 _safe_indexing(y, part),
@@ -254,7 +262,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if frozen:
             if fit_params:
                 raise ValueError(
-                    f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would be ignored; leave out"
+                    f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would have no effect; leave it out"
                 )
             return {}
         if get_config()["enable_metadata_routing"]:

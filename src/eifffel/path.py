@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
@@ -219,6 +220,12 @@ class FairnessPath:
         ``backend`` is ``"pandas"`` or ``"polars"``.
         """
         check_choice("backend", backend, ("pandas", "polars"))
+        try:
+            import_module(backend)
+        except ModuleNotFoundError:
+            raise ModuleNotFoundError(
+                f"to_frame needs {backend}; install it with: pip install 'eifffel[{backend}]'"
+            ) from None
         rates = metrics.selection_rate(self.counts.favorable, self.counts.totals)
         steps = np.arange(self.n_steps + 1)
         columns = {
@@ -230,10 +237,7 @@ class FairnessPath:
             "selection_rate_unprivileged": rates[:, 0],
             "selection_rate_privileged": rates[:, 1],
         }
-        try:
-            return nw.from_dict(columns, backend=backend).to_native()
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(f"to_frame needs {backend}; install it with: pip install {backend}") from None
+        return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(
         self, *, ax: Any = None, epsilon: float | None = None, alpha: float | None = None

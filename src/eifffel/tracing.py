@@ -4,6 +4,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._validation import Coding, Rows, check_choice, check_groups, check_privileged, check_select_on
@@ -83,6 +84,7 @@ def trace_path(
     """
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     view = view_ensemble(model, favorable=favorable)
+    (X,) = indexable(X)
     groups = check_groups(sensitive_features)
     given = check_privileged(groups, privileged)
     if y is None:

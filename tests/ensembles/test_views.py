@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
@@ -232,8 +231,8 @@ def test_monotonic_constraints_are_refused(model):
 
 
 def test_models_that_are_not_supported_are_refused_with_the_reason():
-    with pytest.raises(UnsupportedModelError, match=r"cannot edit a LogisticRegression; it edits .*RandomForest"):
-        view_ensemble(LogisticRegression().fit(X, y))
+    with pytest.raises(UnsupportedModelError, match=r"cannot edit a KNeighborsClassifier; it edits .*RandomForest"):
+        view_ensemble(KNeighborsClassifier().fit(X, y))
     with pytest.raises(UnsupportedModelError, match="bags KNeighborsClassifier"):
         view_ensemble(BaggingClassifier(KNeighborsClassifier(), random_state=0).fit(X, y))
     with pytest.raises(NotFittedError, match="RandomForestClassifier is not fitted; fit it first"):

@@ -83,6 +83,10 @@ class EnsembleView(ABC):
         """Node id of the leaf of each row in tree ``t``."""
 
     @abstractmethod
+    def model_outputs(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """What the model itself says of rows: the favourable score and whether it decides for that class."""
+
+    @abstractmethod
     def structure(self, t: int) -> TreeStructure:
         """The splits of tree ``t``, features numbered as the model's input columns."""
 
@@ -208,8 +212,7 @@ class EnsembleView(ABC):
         leaves = index[:, sample]
         score = self.leaf_value[leaves.T + self.leaf_offset[:-1], 1].mean(axis=1)
         with parallel_config(backend="sequential"):  # one job adds the trees in their order
-            model_score = self.model.predict_proba(rows)[:, self.favorable]
-            model_favorable = self.model.predict(rows) == self.classes[self.favorable]
+            model_score, model_favorable = self.model_outputs(rows)
         n_wrong = np.count_nonzero(self.decide(np.ascontiguousarray(leaves)) != model_favorable)
         off_by = np.abs(score - model_score).max()
         if n_wrong or off_by > SCORE_TOLERANCE:

@@ -54,10 +54,9 @@ class _AveragedTreesView(EnsembleView):
         return [0], [int(self._trees[t].classes_[0] == self.favorable)]
 
     def _read(self, t: int, leaves: np.ndarray) -> np.ndarray:
-        there, here = self._columns(t)
+        theirs, ours = self._columns(t)
         leaf_value = np.zeros((len(leaves), 2))
-        for theirs, ours in zip(there, here, strict=True):
-            leaf_value[:, ours] = self._trees[t].tree_.value[leaves, 0, theirs]
+        leaf_value[:, ours] = self._trees[t].tree_.value[:, 0].take(leaves, axis=0)[:, theirs]
         return leaf_value
 
     @property
@@ -72,6 +71,14 @@ class _AveragedTreesView(EnsembleView):
     @property
     def _class_weight_owner(self) -> Any:
         return self.model
+
+    def model_outputs(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        fractions = self.model.predict_proba(rows)
+        if type(self.model).predict.__module__.startswith("sklearn."):
+            labels = self.classes[np.argmax(fractions, axis=1)]  # what scikit-learn's own predict does
+        else:
+            labels = self.model.predict(rows)
+        return fractions[:, self.favorable], labels == self.classes[self.favorable]
 
     def check_rows(self, X: Any) -> Any:
         allow_nan = get_tags(self._trees[0]).input_tags.allow_nan
@@ -103,10 +110,9 @@ class _AveragedTreesView(EnsembleView):
         model = copy.deepcopy(self.model)
         for t, tree in enumerate(self._estimators(model)):
             leaves = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
-            nodes = self.leaf_node[leaves]
+            theirs, ours = self._columns(t)
             # Nothing renormalises the fractions: each class is written.
-            for theirs, ours in zip(*self._columns(t), strict=True):
-                tree.tree_.value[nodes, 0, theirs] = leaf_value[leaves, ours]
+            tree.tree_.value[self.leaf_node[leaves, None], 0, theirs] = leaf_value[leaves][:, ours]
         for name in STALE_ATTRIBUTES:
             if hasattr(model, name):
                 delattr(model, name)

@@ -1,0 +1,79 @@
+"""The picture shows the path and the step that was selected."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+
+from draws import people
+from eifffel import EiFFFeLClassifier, FairnessPathDisplay, trace_path
+
+X, y, s = people(300, seed=0)
+
+
+@pytest.fixture(scope="module")
+def path():
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    return trace_path(model, X, y, sensitive_features=s)
+
+
+@pytest.fixture
+def plt():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_the_line_is_the_path(path, plt):
+    display = path.plot()
+    assert isinstance(display, FairnessPathDisplay)
+    line = next(line for line in display.ax_.lines if line.get_label() == "path")
+    np.testing.assert_array_equal(line.get_xdata(), path.discrimination)
+    np.testing.assert_array_equal(line.get_ydata(), path.accuracy)
+    assert "scoring rows" in display.ax_.get_title()
+
+
+def test_the_selected_step_is_marked(path, plt):
+    _, ax = plt.subplots()
+    choice = path.select(epsilon=0.01)
+    display = FairnessPathDisplay.from_path(path, ax=ax, epsilon=0.01)
+    assert display.ax_ is ax
+    mark = next(line for line in ax.lines if line.get_label() == f"selected (step {choice.step})")
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (choice.discrimination, choice.accuracy)
+    low, high = ax.get_xlim()
+    assert low < choice.discrimination < path.discrimination[0] < high
+
+
+def test_from_estimator(plt):
+    clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.2, random_state=0)
+    with pytest.raises(NotFittedError):
+        FairnessPathDisplay.from_estimator(clf)
+    display = FairnessPathDisplay.from_estimator(clf.fit(X, y, sensitive_features=s))
+    assert f"selected (step {clf.selection_.step})" in [line.get_label() for line in display.ax_.lines]
+    assert "selection rows" in display.ax_.get_title()
+
+
+def test_rows_without_labels_are_named(plt):
+    model = RandomForestClassifier(10, random_state=0).fit(X, y)
+    path = trace_path(model, X, y, sensitive_features=s, select_on=(X, None, s))
+    assert "selection rows, accuracy on the scoring rows" in path.plot().ax_.get_title()
+
+
+def test_a_model_that_is_fair_already_is_drawn_too(plt):
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    twice = np.repeat(X, 2, axis=0)
+    path = trace_path(model, twice, np.repeat(y, 2), sensitive_features=np.tile([0, 1], 300))
+    assert path.discrimination.tolist() == [0]
+    assert path.plot(epsilon=0.1).ax_.lines
+
+
+def test_without_matplotlib_the_error_says_what_to_install(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ModuleNotFoundError, match=r"plotting needs matplotlib; .*pip install 'eifffel\[plot\]'"):
+        path.plot()

@@ -1,0 +1,193 @@
+"""Each kernel against a slow, obvious twin."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eifffel import _kernels
+
+# Halves and whole numbers add exactly in binary; thirds, fifths and tenths do not.
+FRACTIONS = np.array([0, 1, 1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5, 1 / 10, 9 / 10, 3 / 7])
+
+
+class Leaves:
+    """A drawn ensemble as the kernels see it, with an order of flips in steps of several leaves of one tree."""
+
+    def __init__(self, seed, n_trees, n_rows, dtype=np.uint8, tie_is_favorable=False, real_weights=False):
+        random = np.random.RandomState(seed)
+        sizes = random.randint(1, 6, n_trees)
+        self.offset = np.concatenate([[0], np.cumsum(sizes)])
+        n_leaves = self.offset[-1]
+        self.index = np.array([random.randint(0, size, n_rows) for size in sizes], dtype).reshape(n_trees, n_rows)
+        favorable = random.choice(FRACTIONS, n_leaves)
+        self.value = np.column_stack([1 - favorable, favorable])
+        self.margin = np.rint((self.value[:, 1] - self.value[:, 0]) * _kernels.FIXED_POINT).astype(np.int64)
+        self.exact = (self.value * 1024 == np.rint(self.value * 1024)).all(axis=1)
+        self.rounding = 2 * n_trees + n_trees**2
+        self.tie_is_favorable = tie_is_favorable
+        # Up to two leaves of one tree a step, each leaf at most once, some never.
+        self.leaf, self.step = np.empty(0, int), np.empty(0, int)
+        for step, t in enumerate(random.permutation(n_trees), start=1):
+            own = random.permutation(np.arange(self.offset[t], self.offset[t + 1]))[: random.randint(0, 3)]
+            self.leaf = np.append(self.leaf, own)
+            self.step = np.append(self.step, np.full(len(own), step))
+        self.rank = np.full(n_leaves, len(self.leaf), np.int32)
+        self.rank[self.leaf] = np.arange(len(self.leaf))
+        self.cell = random.randint(0, 4, n_rows).astype(np.uint8)
+        ones = np.broadcast_to(np.int64(1), n_rows)
+        self.weight = random.uniform(size=n_rows) if real_weights else ones
+
+    def decide_slowly(self, n_flips):
+        """Add tree after tree, as predict does with one job."""
+        favorable = np.zeros(self.index.shape[1])
+        unfavorable = np.zeros(self.index.shape[1])
+        value = self.value.copy()
+        value[self.leaf[:n_flips]] = value[self.leaf[:n_flips], ::-1]
+        for t, leaf in enumerate(self.index):
+            unfavorable += value[self.offset[t] + leaf, 0]
+            favorable += value[self.offset[t] + leaf, 1]
+        unfavorable /= len(self.index)
+        favorable /= len(self.index)
+        return favorable >= unfavorable if self.tie_is_favorable else favorable > unfavorable
+
+    def replay_slowly(self, n_steps):
+        counts = np.zeros((4, n_steps + 1), self.weight.dtype)
+        for step in range(n_steps + 1):
+            decided = self.decide_slowly(int(np.searchsorted(self.step, step, side="right")))
+            for cell in range(4):
+                counts[cell, step] = self.weight[decided & (self.cell == cell)].sum()
+        return counts
+
+    def replay(self, n_steps, low=0, high=None):
+        changes = np.zeros((4, n_steps + 1), self.weight.dtype)
+        _kernels.replay(
+            self.index,
+            low,
+            self.index.shape[1] if high is None else high,
+            self.offset,
+            self.margin,
+            self.value,
+            self.exact,
+            self.rank,
+            self.step,
+            -2 * self.margin[self.leaf],
+            self.tie_is_favorable,
+            self.rounding,
+            self.cell,
+            self.weight,
+            changes,
+        )
+        return np.cumsum(changes, axis=1)
+
+
+@st.composite
+def leaves(draw, **kwargs):
+    return Leaves(
+        seed=draw(st.integers(0, 2**20)),
+        n_trees=draw(st.integers(1, 9)),
+        n_rows=draw(st.integers(1, 40)),
+        dtype=draw(st.sampled_from([np.uint8, np.uint16])),
+        tie_is_favorable=draw(st.booleans()),
+        **kwargs,
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(drawn=leaves(), cut=st.floats(0, 1))
+def test_replay_counts_what_deciding_after_every_step_counts(drawn, cut):
+    n_steps = len(drawn.offset)
+    slow = drawn.replay_slowly(n_steps)
+    np.testing.assert_array_equal(drawn.replay(n_steps), slow)
+    # Additive over rows.
+    middle = int(cut * drawn.index.shape[1])
+    np.testing.assert_array_equal(drawn.replay(n_steps, 0, middle) + drawn.replay(n_steps, middle), slow)
+
+
+@settings(max_examples=60, deadline=None)
+@given(drawn=leaves(real_weights=True))
+def test_replay_adds_real_weights(drawn):
+    n_steps = len(drawn.offset)
+    np.testing.assert_allclose(drawn.replay(n_steps), drawn.replay_slowly(n_steps), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("tie_is_favorable", [False, True])
+def test_replay_and_decide_over_several_blocks_of_rows(tie_is_favorable):
+    drawn = Leaves(seed=1, n_trees=6, n_rows=400_000, tie_is_favorable=tie_is_favorable)
+    assert drawn.index.size > 2 * _kernels.PAIRS_PER_BLOCK, "the case does not test what it is for"
+    np.testing.assert_array_equal(drawn.replay(7), drawn.replay_slowly(7))
+    np.testing.assert_array_equal(decide(drawn, now=3), drawn.decide_slowly(4))
+
+
+def decide(drawn, now):
+    favorable = np.empty(drawn.index.shape[1], np.bool_)
+    _kernels.decide_rows(
+        drawn.index,
+        0,
+        drawn.index.shape[1],
+        drawn.offset,
+        drawn.margin,
+        drawn.value,
+        drawn.exact,
+        drawn.rank,
+        now,
+        drawn.tie_is_favorable,
+        drawn.rounding,
+        favorable,
+    )
+    return favorable
+
+
+@settings(max_examples=200, deadline=None)
+@given(drawn=leaves(), share=st.floats(0, 1))
+def test_decide_rows_adds_tree_after_tree(drawn, share):
+    n_flips = int(share * len(drawn.leaf))
+    np.testing.assert_array_equal(decide(drawn, now=n_flips - 1), drawn.decide_slowly(n_flips))
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves(), real_weights=st.booleans(), seed=st.integers(0, 1000))
+def test_count_leaves_counts(drawn, real_weights, seed):
+    random = np.random.RandomState(seed)
+    n_rows = drawn.index.shape[1]
+    weight = random.uniform(size=n_rows) if real_weights else np.broadcast_to(np.int64(1), n_rows)
+    for t, leaf in enumerate(drawn.index):
+        size = drawn.offset[t + 1] - drawn.offset[t]
+        counts = np.zeros((size, 4), weight.dtype)
+        _kernels.count_leaves(leaf, drawn.cell, weight, counts)
+        expected = [[weight[(leaf == k) & (drawn.cell == c)].sum() for c in range(4)] for k in range(size)]
+        np.testing.assert_allclose(counts, expected, rtol=0, atol=0 if not real_weights else 1e-9)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**20), n_leaves=st.integers(1, 12), weighted=st.booleans())
+def test_score_leaves_is_algorithm_1(seed, n_leaves, weighted):
+    random = np.random.RandomState(seed)
+    counts = random.randint(0, 5, (n_leaves, 2, 2))
+    totals = counts.sum(axis=0) + 1
+    favorable, flippable = random.randint(0, 2, (2, n_leaves)).astype(bool)
+    label_weight = np.array([0.75, 2.5]) if weighted else np.array([1, 1])
+    offset = np.array([0, n_leaves // 2, n_leaves]) if n_leaves > 1 else np.array([0, 1])
+    discrimination = np.zeros(len(offset) - 1, int)
+    drop, candidate, score = np.empty(n_leaves, int), np.empty(n_leaves, bool), np.empty(n_leaves)
+    _kernels.score_leaves(
+        counts, totals, favorable, flippable, label_weight, 0, offset, discrimination, drop, candidate, score
+    )
+    size = totals.sum(axis=1)
+    for k in range(n_leaves):
+        share = counts[k].sum(axis=1) / size
+        delta_disc = (share[0] - share[1]) if favorable[k] else (share[1] - share[0])
+        by_label = counts[k].sum(axis=0) * label_weight
+        own = int(favorable[k])
+        delta_accu = by_label[1 - own] - by_label[own]
+        assert drop[k] == pytest.approx(-delta_disc * size[0] * size[1], abs=1e-9)
+        assert candidate[k] == (bool(flippable[k]) and delta_disc < -1e-12)
+        if not candidate[k]:
+            assert np.isnan(score[k])
+        elif delta_accu >= 0:
+            assert score[k] == np.inf
+        else:
+            assert score[k] == pytest.approx(delta_disc * size[0] * size[1] / delta_accu)
+    for t in range(len(discrimination)):
+        chosen = counts[offset[t] : offset[t + 1]][favorable[offset[t] : offset[t + 1]]].sum(axis=(0, 2))
+        assert discrimination[t] == chosen[1] * size[0] - chosen[0] * size[1]

@@ -1,0 +1,56 @@
+"""Imports point one way: each module may use only the layers below its own."""
+
+import ast
+from pathlib import Path
+
+import eifffel
+
+LAYERS = [
+    ["eifffel"],
+    ["classifier"],
+    ["tracing"],
+    ["display", "path"],
+    ["replay", "rules", "selection"],
+    ["strategies"],
+    ["scoring"],
+    ["leaves"],
+    ["ensembles", "datasets", "metrics"],
+    ["_validation", "_parallel", "_kernels"],
+    ["exceptions"],
+]
+ROOT = Path(eifffel.__file__).parent
+LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}
+
+
+def module_of(path):
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return "eifffel" if parts == ("__init__",) else parts[0]
+
+
+def imports_of(path):
+    """The eifffel modules that a file imports when it is imported: not in functions, nor for type checking."""
+    pending = list(ast.parse(path.read_text()).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eifffel":
+            parts = node.module.split(".")
+            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("eifffel."))
+        elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(node):
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def test_every_module_has_a_layer():
+    assert {module_of(path) for path in ROOT.rglob("*.py")} == set(LEVEL)
+
+
+def test_imports_point_down():
+    n_imports = 0
+    for path in ROOT.rglob("*.py"):
+        own = module_of(path)
+        for imported in imports_of(path):
+            n_imports += 1
+            if imported != own:
+                assert LEVEL[own] < LEVEL[imported], f"{path.name} imports {imported}, which is not below it"
+    assert n_imports > 30

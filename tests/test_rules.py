@@ -1,0 +1,72 @@
+"""Each rule is true on exactly the rows of its leaf."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from draws import people
+from eifffel import view_ensemble
+from eifffel.rules import Bound, read_rules
+
+NAMES = ["a", "b", "c"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    missing=st.sampled_from([0.0, 0.2, 0.6]),
+    model=st.sampled_from(
+        [
+            DecisionTreeClassifier(random_state=0),
+            RandomForestClassifier(3, random_state=0),
+            BaggingClassifier(n_estimators=3, max_features=0.7, random_state=0),
+        ]
+    ),
+)
+def test_each_rule_is_true_on_exactly_its_leafs_rows(seed, missing, model):
+    X, y, _ = people(80, seed)
+    random = np.random.RandomState(seed)
+    X += random.choice([0, 1e-7, 1 / 3], X.shape)  # values that only float64 tells apart, and repeating fractions
+    X[random.uniform(size=X.shape) < missing] = np.nan
+    other = people(80, seed + 1)[0]
+    other[random.uniform(size=X.shape) < 0.3] = np.nan
+    view = view_ensemble(model.fit(X, y))
+    rules = read_rules(view, np.arange(view.n_leaves), NAMES)
+    assert len(rules) == view.n_leaves
+    for rows in (X, other):
+        index = view.apply(view.check_rows(rows))
+        for leaf, rule in enumerate(rules):
+            t = view.leaf_tree[leaf]
+            assert (rule.tree, rule.leaf) == (t, view.leaf_node[leaf])
+            inside = view.leaf_offset[t] + index[t] == leaf
+            np.testing.assert_array_equal(rule.matches(rows), inside, err_msg=str(rule))
+
+
+@pytest.mark.parametrize(
+    ("bound", "text"),
+    [
+        (Bound(0, "age", -np.inf, 30.5, False), "age <= 30.5 (not missing)"),
+        (Bound(0, "age", 30.5, np.inf, True), "(age > 30.5 or missing)"),
+        (Bound(0, "age", 18.0, 30.5, False), "18 < age <= 30.5 (not missing)"),
+        (Bound(0, "age", np.inf, np.inf, True), "age is missing"),
+        (Bound(0, "age", -np.inf, np.inf, False), "age is not missing"),
+    ],
+)
+def test_a_bound_reads_aloud(bound, text):
+    assert str(bound) == text
+
+
+def test_a_tree_that_splits_on_missingness_says_so():
+    X = np.array([[np.nan]] * 5 + [[1.0], [2.0], [3.0], [4.0], [5.0]])
+    view = view_ensemble(DecisionTreeClassifier().fit(X, [1] * 5 + [0] * 5))
+    assert sorted(map(str, read_rules(view, np.arange(2), ["age"]))) == ["age is missing", "age is not missing"]
+
+
+def test_a_tree_without_splits_covers_every_row():
+    view = view_ensemble(DecisionTreeClassifier().fit([[0.0], [0.0]], [0, 1]))
+    (rule,) = read_rules(view, np.arange(1), ["age"])
+    assert str(rule) == "every row"
+    assert rule.matches(np.zeros((3, 1))).all()

@@ -1,0 +1,207 @@
+"""trace_path: who is privileged, what is favourable, and every input error."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from draws import people
+from eifffel import PrivilegedGroupWarning, trace_path
+from eifffel.strategies import STRATEGIES
+
+X, y, s = people(200, seed=1)
+MODEL = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(X, y)
+DECISION = MODEL.predict(X)
+FAVORED = int(DECISION[s == 1].mean() > DECISION[s == 0].mean())
+
+
+def trace(**changes):
+    given = {"model": MODEL, "X": X, "y": y, "sensitive_features": s} | changes
+    return trace_path(**given)
+
+
+def test_the_favoured_group_is_privileged_by_default():
+    assert trace().groups == (1 - FAVORED, FAVORED)
+    assert trace().discrimination[0] > 0
+    assert trace(sensitive_features=1 - s).groups == (FAVORED, 1 - FAVORED)
+
+
+def test_an_equal_treatment_takes_the_first_group():
+    same = np.tile([0, 1], 100)
+    twice = np.repeat(X[:100], 2, axis=0)
+    assert trace(X=twice, y=np.repeat(y[:100], 2), sensitive_features=same).groups == (1, 0)
+
+
+def test_a_privileged_group_that_is_not_favoured_warns_and_is_obeyed():
+    with pytest.warns(PrivilegedGroupWarning, match=f"privileged={1 - FAVORED}, but the model favours {FAVORED}"):
+        path = trace(privileged=1 - FAVORED)
+    assert path.groups == (FAVORED, 1 - FAVORED)
+    assert path.discrimination[0] < 0
+
+
+def test_auto_is_leaf():
+    assert trace().strategy == "leaf"
+    np.testing.assert_array_equal(trace().order.leaf, trace(strategy="leaf").order.leaf)
+    assert set(STRATEGIES) == {"leaf", "tree"}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_jobs_and_progress_change_nothing(strategy, capsys):
+    one = trace(strategy=strategy, n_jobs=1)
+    two = trace(strategy=strategy, n_jobs=2, verbose=1)
+    np.testing.assert_array_equal(one.order.leaf, two.order.leaf)
+    np.testing.assert_array_equal(one.counts.favorable, two.counts.favorable)
+
+
+def test_groups_and_labels_by_name_give_the_same_path():
+    plain = trace()
+    names = np.array(["f", "m"])
+    labels = np.array(["denied", "granted"])
+    model = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(X, labels[y])
+    named = trace(model=model, y=labels[y], sensitive_features=names[s], favorable="granted")
+    np.testing.assert_array_equal(named.counts.favorable, plain.counts.favorable)
+    assert named.groups == tuple(names[list(plain.groups)])
+    assert named.favorable == "granted"
+
+
+def forms(library):
+    """The same column in the forms that people have it in."""
+    pd = pytest.importorskip("pandas") if library.startswith("pandas") else None
+    pl = pytest.importorskip("polars") if library.startswith("polars") else None
+    words = np.array(["f", "m"])[s]
+    return {
+        "list": lambda: words.tolist(),
+        "column": lambda: words[:, None],
+        "object": lambda: words.astype(object),
+        "bool": lambda: s == 1,
+        "float": lambda: s.astype(float),
+        "pandas series": lambda: pd.Series(words, index=np.arange(200) + 7),
+        "pandas frame": lambda: pd.DataFrame({"sex": words}),
+        "pandas categories": lambda: pd.Series(pd.Categorical(words, categories=["x", "m", "f"])),
+        "pandas nullable": lambda: pd.Series(s, dtype="Int64"),
+        "polars series": lambda: pl.Series(words),
+        "polars frame": lambda: pl.DataFrame({"sex": words}),
+    }[library]()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "list",
+        "column",
+        "object",
+        "bool",
+        "float",
+        "pandas series",
+        "pandas frame",
+        "pandas categories",
+        "pandas nullable",
+        "polars series",
+        "polars frame",
+    ],
+)
+def test_groups_in_any_form(form):
+    np.testing.assert_array_equal(trace(sensitive_features=forms(form)).counts.favorable, trace().counts.favorable)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_of_features(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({name: X[:, k] for k, name in enumerate(["age", "income", "hours"])})
+    labels = frames.Series(y)
+    model = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(frame, labels)
+    path = trace(model=model, X=frame, y=labels, select_on=(frame, labels, frames.Series(s)))
+    np.testing.assert_array_equal(path.counts.favorable, trace().counts.favorable)
+    assert "income" in " ".join(map(str, path.rules(5)))
+
+
+MISSING = np.array(["f", "m"], object)[s]
+MISSING[3] = None
+LABELS = np.array(["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"strategy": "branch"}, "strategy must be one of 'auto', 'leaf', 'tree', got 'branch'"),
+        ({"sensitive_features": None}, "sensitive_features is missing; pass the group of each row"),
+        ({"sensitive_features": MISSING}, "sensitive_features has 1 missing values; drop those rows"),
+        ({"sensitive_features": np.where(s, 1.0, np.nan)}, r"sensitive_features has \d+ missing values"),
+        ({"sensitive_features": s[:-1]}, "sensitive_features of X has 199 entries for 200 rows"),
+        (
+            {"sensitive_features": np.arange(200) % 7},
+            r"two values, got 7: 0, 1, 2, 3, 4, ... \(7 in all\). Pass a column of two values, such as",
+        ),
+        ({"sensitive_features": np.zeros(200)}, "got only 0.0: the other group is missing"),
+        ({"sensitive_features": np.column_stack([s, s])}, r"must be one column, got an array of shape \(200, 2\)"),
+        ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
+        ({"privileged": 2}, "privileged must be one of the groups 0, 1, got 2"),
+        ({"privileged": "1"}, "privileged must be one of the groups 0, 1, got '1'"),
+        ({"favorable": 7}, "favorable must be one of the labels 0, 1, got 7"),
+        ({"y": None}, "y is missing; leaves are scored by the labels"),
+        ({"y": y + 1}, "y of X has 2, not among the labels 0, 1"),
+        ({"y": y[:-2]}, "y of X has 198 entries for 200 rows"),
+        ({"y": np.where(s, y, np.nan)}, r"y of X has \d+ missing values"),
+        ({"X": X[:, :2]}, "X has 2 features, but RandomForestClassifier is expecting 3 features"),
+        ({"X": np.where(X == 1, np.inf, X)}, "infinity"),
+        ({"sample_weight": np.full(200, -1.0)}, "sample_weight of X must be finite and not negative"),
+        ({"sample_weight": np.full(200, np.nan)}, "sample_weight of X must be finite and not negative"),
+        ({"sample_weight": np.ones(3)}, "sample_weight of X has 3 entries for 200 rows"),
+        ({"sample_weight": s.astype(float)}, "X has no row of group 0 with a weight above 0"),
+        ({"select_on": (X, y)}, r"select_on must be None or the tuple \(X, y, sensitive_features\).* got tuple of 2"),
+        ({"select_on": "train"}, "select_on must be None or the tuple .* got str"),
+        ({"select_on": (X, y, np.zeros(200))}, "select_on has no row of group 1; give rows of both groups"),
+        ({"select_on": (X, y, s + 1)}, "sensitive_features of select_on has 2, not among the groups 0, 1"),
+        ({"select_on": (X[:, :1], y, s)}, "X has 1 features, but RandomForestClassifier is expecting 3 features"),
+        ({"select_on": (X, y[:5], s)}, "y of select_on has 5 entries for 200 rows"),
+    ],
+)
+def test_bad_input_is_refused_before_any_work(changes, message, monkeypatch):
+    def work(*args, **kwargs):
+        raise AssertionError("work was begun")
+
+    monkeypatch.setattr("eifffel.ensembles.EnsembleView.apply", work)
+    with pytest.raises(ValueError, match=message):
+        trace(**changes)
+
+
+def test_labels_that_do_not_say_what_is_favourable():
+    for labels in (LABELS, np.array([1, 2])):
+        model = RandomForestClassifier(3, random_state=0).fit(X, labels[y])
+        with pytest.raises(ValueError, match=r"pass favorable=, the label that is the good outcome"):
+            trace(model=model, y=labels[y])
+
+
+@pytest.mark.parametrize("labels", [np.array([-1, 1]), np.array([False, True]), np.array([0.0, 1.0])])
+def test_labels_that_do(labels):
+    model = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(X, labels[y])
+    path = trace(model=model, y=labels[y])
+    assert path.favorable == labels[1]
+    np.testing.assert_array_equal(path.counts.favorable, trace().counts.favorable)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_missing_groups_in_frames(library):
+    frames = pytest.importorskip(library)
+    column = frames.Series([None, *np.array(["f", "m"])[s[1:]].tolist()])
+    with pytest.raises(ValueError, match="sensitive_features has 1 missing values"):
+        trace(sensitive_features=column)
+    with pytest.raises(ValueError, match="sensitive_features must be one column, got 2: 'a', 'b'; pick one"):
+        trace(sensitive_features=frames.DataFrame({"a": s, "b": s}))
+
+
+def test_a_path_without_candidates_has_no_steps():
+    # Every leaf has the same share of both groups, so no flip changes discrimination.
+    twice = np.repeat(X, 2, axis=0)
+    path = trace(X=twice, y=np.repeat(y, 2), sensitive_features=np.tile([0, 1], 200))
+    assert path.n_steps == 0
+    assert len(path.flips(0)) == 0
+    assert path.select(epsilon=0).met
+    np.testing.assert_array_equal(path.model_at(0).predict(X), DECISION)
+
+
+def test_no_warning_when_the_privileged_group_is_favoured():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace(privileged=FAVORED)
