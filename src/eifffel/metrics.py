@@ -151,11 +151,6 @@ def measure(
     chosen = np.bincount(truth.cell, weights=truth.weight * decided, minlength=4).reshape(2, 2)
     index = check_privileged(groups, privileged)
     if index is None:
-        index = favored_group(chosen, totals)
+        index = int(discrimination(chosen, totals) > 0)
     order = [1 - index, index]
     return float(METRICS[metric](chosen[order], totals[order]))
-
-
-def favored_group(favorable: np.ndarray, totals: np.ndarray) -> int:
-    """The group of the higher selection rate; a tie gives the first."""
-    return int(discrimination(favorable, totals) > 0)

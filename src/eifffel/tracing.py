@@ -101,13 +101,13 @@ def trace_path(
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
     scoring_index = view.apply(scoring_X, **work)
     view.verify(X, scoring_index)
-    favored = _favored_group(view, scoring_index, scoring, n_jobs)
+    advantage = _advantage(view, scoring_index, scoring, n_jobs)
     if given is None:
-        given = favored
-    elif given != favored:
+        given = int(advantage > 0)
+    elif advantage * (1 if given == 1 else -1) < 0:
         warnings.warn(
-            f"privileged={privileged!r}, but the model favours {groups[favored]!r} on the scoring rows; only "
-            f"decisions in favour of {privileged!r} will be undone",
+            f"privileged={privileged!r}, but the model favours {groups[1 - given]!r} on the scoring rows, and flips "
+            "will favour it still more; leave privileged out to lower the discrimination that there is",
             PrivilegedGroupWarning,
             stacklevel=2,
         )
@@ -144,8 +144,8 @@ def trace_path(
     )
 
 
-def _favored_group(view: EnsembleView, index: np.ndarray, rows: Rows, n_jobs: int | None) -> int:
-    """The group of the higher selection rate under the model as it came."""
+def _advantage(view: EnsembleView, index: np.ndarray, rows: Rows, n_jobs: int | None) -> float:
+    """The selection rate of group 1 minus that of group 0 under the model as it came."""
     decided = view.decide(index, n_jobs=n_jobs)
     chosen = np.bincount(rows.group, weights=rows.weight * decided, minlength=2)
-    return metrics.favored_group(chosen[:, None], rows.cell_totals())
+    return float(metrics.discrimination(chosen[:, None], rows.cell_totals()))
