@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from eifffel import FairnessPath, trace_path
+
 
 @dataclass
 class Problem:
@@ -16,6 +18,17 @@ class Problem:
     s: np.ndarray
     model: Any
     favorable: int
+
+    def trace(self, rows: Any = slice(None), **options: Any) -> FairnessPath:
+        """The path with ``rows`` as scoring rows."""
+        return trace_path(
+            self.model,
+            self.X[rows],
+            self.y[rows],
+            sensitive_features=self.s[rows],
+            favorable=self.favorable,
+            **options,
+        )
 
 
 def people(n_rows: int, seed: int, n_values: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -87,7 +87,7 @@ def leaves(draw, **kwargs):
         seed=draw(st.integers(0, 2**20)),
         n_trees=draw(st.integers(1, 9)),
         n_rows=draw(st.integers(1, 40)),
-        dtype=draw(st.sampled_from([np.uint8, np.uint16])),
+        dtype=draw(st.sampled_from([np.uint8, np.uint16, np.uint32])),
         tie_is_favorable=draw(st.booleans()),
         **kwargs,
     )

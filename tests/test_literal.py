@@ -24,14 +24,7 @@ def codes(problem, path):
     problem=problems(), epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.1]), alpha=st.sampled_from([None, 0.0, 0.02, 0.1])
 )
 def test_same_flips_same_order_same_stop(strategy, problem, epsilon, alpha):
-    path = trace_path(
-        problem.model,
-        problem.X,
-        problem.y,
-        sensitive_features=problem.s,
-        strategy=strategy,
-        favorable=problem.favorable,
-    )
+    path = problem.trace(strategy=strategy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintNotMetWarning)
         choice = path.select(epsilon=epsilon, alpha=alpha, rule="paper")
@@ -56,14 +49,7 @@ def test_complete_path_of_a_larger_forest():
 @settings(max_examples=80, deadline=None)
 @given(problem=problems(), data=st.data(), strategy=st.sampled_from(["leaf", "tree"]))
 def test_each_flip_lowers_its_trees_discrimination_and_no_leaf_flips_twice(problem, data, strategy):
-    path = trace_path(
-        problem.model,
-        problem.X,
-        problem.y,
-        sensitive_features=problem.s,
-        strategy=strategy,
-        favorable=problem.favorable,
-    )
+    path = problem.trace(strategy=strategy)
     records = path.flips(path.n_steps)
     assert len({(r["tree"], r["leaf"]) for r in records}) == len(records)
     forest = LiteralForest(problem.model, problem.X, *codes(problem, path), problem.favorable)
@@ -78,16 +64,6 @@ def test_each_flip_lowers_its_trees_discrimination_and_no_leaf_flips_twice(probl
 def test_order_does_not_depend_on_row_order(problem, seed, strategy):
     shuffled = np.random.RandomState(seed).permutation(len(problem.y))
 
-    def trace(rows):
-        return trace_path(
-            problem.model,
-            problem.X[rows],
-            problem.y[rows],
-            sensitive_features=problem.s[rows],
-            strategy=strategy,
-            favorable=problem.favorable,
-        )
-
-    straight, mixed = trace(np.arange(len(problem.y))), trace(shuffled)
+    straight, mixed = problem.trace(strategy=strategy), problem.trace(shuffled, strategy=strategy)
     np.testing.assert_array_equal(straight.order.leaf, mixed.order.leaf)
     np.testing.assert_array_equal(straight.counts.favorable, mixed.counts.favorable)

@@ -33,15 +33,7 @@ def traced():
 @given(problem=problems(), strategy=st.sampled_from(["leaf", "tree"]), data=st.data())
 def test_counts_are_those_of_the_model_at_that_step(problem, strategy, data):
     held_X, held_y, held_s = people(60, data.draw(st.integers(0, 1000)))
-    path = trace_path(
-        problem.model,
-        problem.X,
-        problem.y,
-        sensitive_features=problem.s,
-        strategy=strategy,
-        favorable=problem.favorable,
-        select_on=(held_X, held_y, held_s),
-    )
+    path = problem.trace(strategy=strategy, select_on=(held_X, held_y, held_s))
     s = (held_s == path.groups[1]).astype(int)
     y = (held_y == problem.favorable).astype(int)
     assert path.counts.favorable.dtype == np.int64

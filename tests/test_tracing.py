@@ -136,6 +136,7 @@ LABELS = np.array(["no", "yes"])
         ({"sensitive_features": np.zeros(200)}, "got only 0.0: the other group is missing"),
         ({"sensitive_features": np.column_stack([s, s])}, r"must be one column, got an array of shape \(200, 2\)"),
         ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
+        ({"sensitive_features": s.astype("datetime64[s]")}, "must be numbers, booleans or strings, got datetime64"),
         ({"privileged": 2}, "privileged must be one of the groups 0, 1, got 2"),
         ({"privileged": "1"}, "privileged must be one of the groups 0, 1, got '1'"),
         ({"favorable": 7}, "favorable must be one of the labels 0, 1, got 7"),

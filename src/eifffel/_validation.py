@@ -13,13 +13,12 @@ from sklearn.utils.validation import _num_samples
 SHOWN = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """Rows in the form that counting needs.
 
     Attributes
     ----------
-    X : the features as the caller gave them
     group : ndarray of shape (n_rows,)
         Index into the two group values.
     label : ndarray of shape (n_rows,) or None
@@ -28,7 +27,6 @@ class Rows:
         Integer ones, or the float64 sample weights.
     """
 
-    X: Any
     group: np.ndarray
     label: np.ndarray | None
     weight: np.ndarray
@@ -133,8 +131,6 @@ def check_split(group: np.ndarray, groups: Sequence[Any], parts: Sequence[np.nda
 
 def check_select_on(select_on: Any) -> tuple[Any, Any, Any, Any]:
     """The selection rows as (X, y, sensitive_features, sample_weight)."""
-    if select_on is None:
-        return None, None, None, None
     if not isinstance(select_on, tuple | list) or len(select_on) not in (3, 4):
         raise ValueError(
             "select_on must be None or the tuple (X, y, sensitive_features) of the selection rows, optionally with "
@@ -171,7 +167,7 @@ def check_privileged(groups: Sequence[Any], privileged: Any) -> int | None:
     return matches[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coding:
     """How labels and groups become codes.
 
@@ -200,7 +196,7 @@ class Coding:
             _check_length(f"y of {rows}", labels, n_rows)
             _check_known(f"y of {rows}", distinct, self.classes.tolist(), "the labels")
             label = (labels == self.classes[self.favorable]).astype(np.uint8)
-        checked = Rows(X, group, label, _check_weight(sample_weight, n_rows, rows))
+        checked = Rows(group, label, _check_weight(sample_weight, n_rows, rows))
         for value, weight in zip(self.groups, checked.cell_totals().sum(axis=1), strict=True):
             if weight == 0:
                 with_weight = "" if sample_weight is None else " with a weight above 0"
@@ -269,7 +265,9 @@ def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
             f"{name} has {n_missing} missing values; drop those rows or give them a value of their own. "
             "(Input contains NaN)"
         )
-    if array.dtype.kind not in "OUS":
+    if array.dtype.kind not in "biufcOUS":
+        raise ValueError(f"{name} must be numbers, booleans or strings, got {array.dtype}")
+    if array.dtype.kind in "biufc":
         return array, np.unique(array).tolist()
     # Hashing is much faster than sorting strings.
     distinct = list(dict.fromkeys(array.tolist()))

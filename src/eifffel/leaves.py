@@ -10,7 +10,7 @@ from eifffel._validation import Rows
 from eifffel.ensembles import EnsembleView
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeafCounts:
     """Rows per leaf, group and label; additive over rows.
 

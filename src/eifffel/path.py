@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PathCounts:
     """Rows decided favourably after each step.
 
@@ -43,7 +43,7 @@ class PathCounts:
     rows: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FairnessPath:
     """All steps from a model as it came (step 0) to all its candidate leaves flipped.
 

@@ -105,5 +105,5 @@ def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_nam
 
 
 def _short(number: float) -> str:
-    """The shortest text that is the same float32 bound."""
+    """Nine digits tell every two float32 values apart."""
     return f"{number:.9g}"

@@ -10,7 +10,7 @@ from eifffel.ensembles import EnsembleView
 from eifffel.leaves import LeafCounts
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeafScores:
     """The effect of flipping each leaf on its own tree.
 

@@ -20,7 +20,7 @@ ROWS_VERIFIED = 100
 SCORE_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeStructure:
     """The splits of one tree, one entry per node; leaves have ``left == -1``.
 

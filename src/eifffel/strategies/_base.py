@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlipOrder:
     """Leaves in the order of flipping; a leaf appears at most once.
 
