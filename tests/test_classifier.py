@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, GradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 from draws import people
-from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, trace_path
+from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, UnsupportedModelError, trace_path
 
 X, y, s = people(600, seed=0)
 
@@ -61,6 +61,8 @@ def test_validation_rows_are_held_out_from_training_and_scoring():
     assert clf.path_.counts.totals.sum() == 180
     assert clf.path_.leaf_counts.totals.sum() == 420
     assert clf.path_.counts.rows == "selection rows"
+    by_hand = clf.path_.measure(X[clf.selection_rows_], y[clf.selection_rows_], s[clf.selection_rows_])
+    np.testing.assert_array_equal(by_hand.counts.favorable, clf.path_.counts.favorable)
     # Stratified by group and label.
     shares = clf.path_.counts.totals / 180 - clf.path_.leaf_counts.totals / 420
     assert np.abs(shares).max() < 0.01
@@ -69,6 +71,7 @@ def test_validation_rows_are_held_out_from_training_and_scoring():
 def test_train_selects_on_the_rows_it_trained_on():
     clf = fit(select_on="train", epsilon=0.2)
     assert clf.path_.counts.rows == "scoring rows"
+    np.testing.assert_array_equal(clf.selection_rows_, np.arange(600))
     by_hand = trace_path(forest().fit(X, y), X, y, sensitive_features=s)
     np.testing.assert_array_equal(clf.path_.counts.favorable, by_hand.counts.favorable)
     assert clf.selection_ == by_hand.select(epsilon=0.2)
@@ -199,6 +202,9 @@ def test_it_pickles_and_clones():
         ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be strictly between 0 and 1"),
         ({"validation_fraction": "a"}, TypeError, "validation_fraction must be a number strictly between"),
         ({"select_on": "test"}, ValueError, "select_on must be one of 'validation', 'train', got 'test'"),
+        ({"select_on": (X, y, s)}, ValueError, "got a tuple; rows of your own go into trace_path"),
+        ({"n_jobs": "2"}, ValueError, "n_jobs must be None or an integer other than 0"),
+        ({"validation_fraction": 25}, ValueError, "got 25; write 0.25 for 25 percent"),
         ({"strategy": "x"}, ValueError, "strategy must be one of"),
         ({"rule": "x"}, ValueError, "rule must be one of"),
         ({"privileged": 9}, ValueError, "privileged must be one of the groups 0, 1, got 9"),
@@ -206,12 +212,36 @@ def test_it_pickles_and_clones():
     ],
 )
 def test_bad_parameters_are_refused_before_training(changes, error, message):
-    class Untrainable(RandomForestClassifier):
-        def fit(self, *args, **kwargs):
-            raise AssertionError("training was begun")
-
     with pytest.raises(error, match=message):
-        classifier(Untrainable(), **changes).fit(X, y, sensitive_features=s)
+        classifier(UntrainableForest(), **changes).fit(X, y, sensitive_features=s)
+
+
+class Untrainable:
+    """Mixed into a model that must not be trained."""
+
+    def fit(self, *args, **kwargs):
+        raise AssertionError("training was begun")
+
+
+class UntrainableForest(Untrainable, RandomForestClassifier):
+    pass
+
+
+class UntrainableBoosting(Untrainable, GradientBoostingClassifier):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (UntrainableBoosting(), "cannot edit a UntrainableBoosting; it edits sklearn.BaggingClassifier"),
+        (UntrainableForest(monotonic_cst=[1, 0, 0]), "has monotonic_cst"),
+        (BaggingClassifier(UntrainableBoosting()), "this BaggingClassifier bags UntrainableBoosting"),
+    ],
+)
+def test_models_that_cannot_be_edited_are_refused_before_training(estimator, message):
+    with pytest.raises(UnsupportedModelError, match=message):
+        classifier(estimator).fit(X, y, sensitive_features=s)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 
 from draws import people
-from eifffel import EiFFFeLClassifier, FairnessPathDisplay, trace_path
+from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, FairnessPathDisplay, trace_path
 
 X, y, s = people(300, seed=0)
 
@@ -58,6 +58,27 @@ def test_from_estimator(plt):
     assert "selection rows" in display.ax_.get_title()
 
 
+def test_an_unmet_bound_is_marked_as_such(path, plt):
+    with pytest.warns(ConstraintNotMetWarning, match="is not met"):
+        display = path.plot(epsilon=0, alpha=0)
+    assert [line for line in display.ax_.lines if line.get_label().startswith("NOT MET with alpha = 0 (step ")]
+    with pytest.raises(ValueError, match=r"alpha=0.1 selects no step by itself; give epsilon too"):
+        path.plot(alpha=0.1)
+
+
+def test_two_paths_on_one_picture(path, plt):
+    _, ax = plt.subplots()
+    for strategy in ("leaf", "tree"):
+        trace_path(path.model, X, y, sensitive_features=s, strategy=strategy).plot(ax=ax, name=strategy)
+    lines = {line.get_label(): line.get_color() for line in ax.lines}
+    assert lines["leaf"] != lines["tree"]
+
+
+def test_something_else_than_a_classifier(path, plt):
+    with pytest.raises(TypeError, match="takes a fitted EiFFFeLClassifier, got a RandomForestClassifier"):
+        FairnessPathDisplay.from_estimator(path.model)
+
+
 def test_rows_without_labels_are_named(plt):
     model = RandomForestClassifier(10, random_state=0).fit(X, y)
     path = trace_path(model, X, y, sensitive_features=s, select_on=(X, None, s))
@@ -75,5 +96,5 @@ def test_a_model_that_is_fair_already_is_drawn_too(plt):
 def test_without_matplotlib_the_error_says_what_to_install(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ModuleNotFoundError, match=r"plotting needs matplotlib; .*pip install 'eifffel\[plot\]'"):
+    with pytest.raises(ModuleNotFoundError, match=r"plots need matplotlib; .*pip install 'eifffel\[plot\]'"):
         path.plot()

@@ -146,13 +146,28 @@ def test_flips_are_the_changes_of_the_model(traced):
         assert record["before"] == tree.tree_.value[record["leaf"], 0, 1]
         assert record["after"] == edited.estimators_[record["tree"]].tree_.value[record["leaf"], 0, 1]
         inside = tree.apply(X) == record["leaf"]
-        np.testing.assert_array_equal(record["rows"], count(inside, y, s))
+        np.testing.assert_array_equal(rows_of(record), count(inside, y, s))
+
+
+def rows_of(record):
+    return np.array(
+        [[record[f"{g}_{k}"] for k in ("unfavorable", "favorable")] for g in ("unprivileged", "privileged")]
+    )
+
+
+def test_flips_make_a_table(traced):
+    pandas = pytest.importorskip("pandas")
+    path, _ = traced
+    table = pandas.DataFrame(path.flips(20))
+    assert table.shape == (20, 10)
+    assert table["step"].tolist() == list(range(1, 21))
 
 
 def test_rules_follow_flips_and_use_the_models_names(traced):
     path, _ = traced
     for record, rule in zip(path.flips(30), path.rules(30), strict=True):
         assert (record["tree"], record["leaf"]) == (rule.tree, rule.leaf)
+        assert rule.becomes == ("favorable" if record["after"] > 0.5 else "unfavorable")
     assert "x0" in " ".join(map(str, path.rules(30)))
     assert "age" in " ".join(map(str, path.rules(30, feature_names=["age", "b", "c"])))
     with pytest.raises(ValueError, match="feature_names has 2 names for 3 features"):
@@ -164,7 +179,7 @@ def test_score_is_the_quotient_of_the_paper():
     model = RandomForestClassifier(3, random_state=0, n_jobs=1).fit(X, y)
     path = trace_path(model, X, y, sensitive_features=s, privileged=1)
     for record in path.flips(path.n_steps):
-        n = record["rows"]
+        n = rows_of(record)
         share = n.sum(axis=1) / np.bincount(s)
         delta_disc = (share[0] - share[1]) * (1 if record["before"] > 0.5 else -1)
         delta_accu = (n[:, 0].sum() - n[:, 1].sum()) / 100 * (1 if record["before"] > 0.5 else -1)
@@ -208,10 +223,11 @@ def test_a_changed_model_is_noticed():
     X, y, s = people(100, seed=6)
     model = RandomForestClassifier(3, random_state=0).fit(X, y)
     path = trace_path(model, X, y, sensitive_features=s)
-    model.set_params(random_state=1).fit(X, y)
-    for use in (path.model_at, path.flips, path.rules):
-        with pytest.raises(ModelChangedError, match="have changed since the path was traced"):
-            use(1)
+    for labels in (1 - y, np.where(y, "yes", "no"), np.arange(100) % 3):  # other leaves, other labels, three labels
+        model.fit(X, labels)
+        for use in (path.model_at, path.flips, path.rules):
+            with pytest.raises(ModelChangedError, match="have changed since the path was traced"):
+                use(1)
 
 
 def test_model_at_gives_models_of_their_own(traced):
@@ -230,6 +246,27 @@ def test_a_step_that_is_none(traced, step, error):
     path, _ = traced
     with pytest.raises(error, match=f"step must be an integer from 0 to {path.n_steps}"):
         path.model_at(step)
+
+
+def test_a_selection_instead_of_its_step(traced):
+    path, _ = traced
+    with pytest.raises(TypeError, match=r"got a Selection; pass its .step"):
+        path.model_at(path.select(epsilon=0.1))
+
+
+def test_a_selection_carries_the_rates_of_both_groups(traced):
+    path, (X, _, s) = traced
+    choice = path.select(epsilon=0.1)
+    decision = path.model_at(choice.step).predict(X)
+    expected = [decision[s == group].mean() for group in path.groups]
+    assert choice.selection_rates == pytest.approx(expected)
+
+
+def test_an_unmet_bound_points_to_the_line_that_asked(traced):
+    path, _ = traced
+    with pytest.warns(ConstraintNotMetWarning) as caught:
+        path.select(epsilon=0, alpha=0)
+    assert caught[0].filename == __file__
 
 
 def test_repr_says_what_it_is(traced):

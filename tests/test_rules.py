@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -18,6 +19,7 @@ NAMES = ["a", "b", "c"]
 @given(
     seed=st.integers(0, 10_000),
     missing=st.sampled_from([0.0, 0.2, 0.6]),
+    scale=st.sampled_from([1.0, 1e-3, 1.7e9]),  # thresholds that float32 cannot hold
     model=st.sampled_from(
         [
             DecisionTreeClassifier(random_state=0),
@@ -26,12 +28,12 @@ NAMES = ["a", "b", "c"]
         ]
     ),
 )
-def test_each_rule_is_true_on_exactly_its_leafs_rows(seed, missing, model):
+def test_each_rule_is_true_on_exactly_its_leafs_rows(seed, missing, scale, model):
     X, y, _ = people(80, seed)
     random = np.random.RandomState(seed)
-    X += random.choice([0, 1e-7, 1 / 3], X.shape)  # values that only float64 tells apart, and repeating fractions
+    X = X * scale + random.choice([0, 1e-7, 1 / 3, 64], X.shape)  # values that only float64 tells apart among them
     X[random.uniform(size=X.shape) < missing] = np.nan
-    other = people(80, seed + 1)[0]
+    other = people(80, seed + 1)[0] * scale
     other[random.uniform(size=X.shape) < 0.3] = np.nan
     view = view_ensemble(model.fit(X, y))
     rules = read_rules(view, np.arange(view.n_leaves), NAMES)
@@ -62,11 +64,40 @@ def test_a_bound_reads_aloud(bound, text):
 def test_a_tree_that_splits_on_missingness_says_so():
     X = np.array([[np.nan]] * 5 + [[1.0], [2.0], [3.0], [4.0], [5.0]])
     view = view_ensemble(DecisionTreeClassifier().fit(X, [1] * 5 + [0] * 5))
-    assert sorted(map(str, read_rules(view, np.arange(2), ["age"]))) == ["age is missing", "age is not missing"]
+    assert sorted(map(str, read_rules(view, np.arange(2), ["age"]))) == [
+        "age is missing: becomes unfavorable",
+        "age is not missing: becomes favorable",
+    ]
 
 
 def test_a_tree_without_splits_covers_every_row():
     view = view_ensemble(DecisionTreeClassifier().fit([[0.0], [0.0]], [0, 1]))
     (rule,) = read_rules(view, np.arange(1), ["age"])
-    assert str(rule) == "every row"
+    assert str(rule) == "every row: becomes favorable"
     assert rule.matches(np.zeros((3, 1))).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(low=st.floats(-1e9, 1e9, width=32), steps=st.integers(1, 5))
+def test_the_text_of_a_threshold_parts_float32_values_as_the_threshold_does(low, steps):
+    high = np.float32(low)
+    for _ in range(steps):
+        high = np.nextafter(high, np.float32(np.inf))
+    threshold = (float(low) + float(high)) / 2
+    text = str(Bound(0, "x", -np.inf, threshold, False)).split(" <= ")[1].split(" ")[0]
+    for value in (low, float(high)):
+        assert (value <= float(text)) == (value <= threshold)
+
+
+def test_rules_match_rows_in_any_form():
+    X, y, _ = people(80, seed=0)
+    view = view_ensemble(DecisionTreeClassifier(random_state=0).fit(X, y))
+    rules = read_rules(view, np.arange(view.n_leaves), NAMES)
+    for rule in rules:
+        np.testing.assert_array_equal(rule.matches(csr_matrix(X)), rule.matches(X))
+        np.testing.assert_array_equal(rule.matches(X.tolist()), rule.matches(X))
+    for library in ("pandas", "polars"):
+        frames = pytest.importorskip(library)
+        frame = frames.DataFrame({name: X[:, k] for k, name in reversed(list(enumerate(NAMES)))})  # columns reversed
+        for rule in rules:
+            np.testing.assert_array_equal(rule.matches(frame), rule.matches(X))

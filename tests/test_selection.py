@@ -15,7 +15,7 @@ points = st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 20)), min_size=
 
 
 def select(disc, accuracy, **kwargs):
-    return select_step(disc, accuracy, accuracy[0] - accuracy, **ROWS, **kwargs)
+    return select_step(disc, accuracy, accuracy[0] - accuracy, np.column_stack([accuracy, disc]), **ROWS, **kwargs)
 
 
 @settings(max_examples=300, deadline=None)
@@ -51,6 +51,7 @@ def test_rules(points, epsilon, alpha, rule):
     assert chosen.discrimination == disc[chosen.step]
     assert chosen.accuracy == accuracy[chosen.step]
     assert chosen.accuracy_drop == drop[chosen.step]
+    assert chosen.selection_rates == (accuracy[chosen.step], disc[chosen.step])
 
 
 def test_an_unmet_bound_says_what_was_reached():
@@ -78,3 +79,10 @@ def test_bad_bounds(given, error, message):
     asked = {"epsilon": 0.1, "alpha": None, "rule": "first"} | given
     with pytest.raises(error, match=message):
         select(np.array([0.0]), np.array([1.0]), **asked)
+
+
+def test_the_advice_names_only_bounds_that_were_given():
+    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon$"):
+        select(np.array([0.25]), np.array([0.75]), epsilon=0.01, alpha=None, rule="first")
+    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon or alpha$"):
+        select(np.array([0.25]), np.array([0.75]), epsilon=0.01, alpha=0.5, rule="first")

@@ -128,34 +128,42 @@ LABELS = np.array(["no", "yes"])
         ({"sensitive_features": None}, "sensitive_features is missing; pass the group of each row"),
         ({"sensitive_features": MISSING}, "sensitive_features has 1 missing values; drop those rows"),
         ({"sensitive_features": np.where(s, 1.0, np.nan)}, r"sensitive_features has \d+ missing values"),
-        ({"sensitive_features": s[:-1]}, "sensitive_features of X has 199 entries for 200 rows"),
+        ({"sensitive_features": s[:-1]}, "sensitive_features of the scoring rows has 199 entries for 200 rows"),
         (
             {"sensitive_features": np.arange(200) % 7},
-            r"two values, got 7: 0, 1, 2, 3, 4, ... \(7 in all\). Pass a column of two values, such as",
+            r"two values, got 7: 0, 1, 2, 3, 4, ... \(7 in all\). Pass a column that says who belongs",
         ),
         ({"sensitive_features": np.zeros(200)}, "got only 0.0: the other group is missing"),
         ({"sensitive_features": np.column_stack([s, s])}, r"must be one column, got an array of shape \(200, 2\)"),
+        ({"sensitive_features": "sex"}, r"must be a column with one entry per row, such as df\['sex'\], got 'sex'"),
+        ({"sensitive_features": []}, "sensitive_features has no rows"),
+        ({"sensitive_features": ["a", 1] * 100}, "mixes values of several types: 'a', 1"),
+        ({"n_jobs": "2"}, "n_jobs must be None or an integer other than 0, got '2'"),
+        ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
         ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
         ({"sensitive_features": s.astype("datetime64[s]")}, "must be numbers, booleans or strings, got datetime64"),
         ({"privileged": 2}, "privileged must be one of the groups 0, 1, got 2"),
         ({"privileged": "1"}, "privileged must be one of the groups 0, 1, got '1'"),
         ({"favorable": 7}, "favorable must be one of the labels 0, 1, got 7"),
         ({"y": None}, "y is missing; leaves are scored by the labels"),
-        ({"y": y + 1}, "y of X has 2, not among the labels 0, 1"),
-        ({"y": y[:-2]}, "y of X has 198 entries for 200 rows"),
-        ({"y": np.where(s, y, np.nan)}, r"y of X has \d+ missing values"),
+        ({"y": y + 1}, "y of the scoring rows has 2, not among the labels 0, 1"),
+        ({"y": y[:-2]}, "y of the scoring rows has 198 entries for 200 rows"),
+        ({"y": np.where(s, y, np.nan)}, r"y of the scoring rows has \d+ missing values"),
         ({"X": X[:, :2]}, "X has 2 features, but RandomForestClassifier is expecting 3 features"),
         ({"X": np.where(X == 1, np.inf, X)}, "infinity"),
-        ({"sample_weight": np.full(200, -1.0)}, "sample_weight of X must be finite and not negative"),
-        ({"sample_weight": np.full(200, np.nan)}, "sample_weight of X must be finite and not negative"),
-        ({"sample_weight": np.ones(3)}, "sample_weight of X has 3 entries for 200 rows"),
-        ({"sample_weight": s.astype(float)}, "X has no row of group 0 with a weight above 0"),
+        ({"sample_weight": np.full(200, -1.0)}, "sample_weight of the scoring rows must be finite and not negative"),
+        ({"sample_weight": np.full(200, np.nan)}, "sample_weight of the scoring rows must be finite and not negative"),
+        ({"sample_weight": np.ones(3)}, "sample_weight of the scoring rows has 3 entries for 200 rows"),
+        ({"sample_weight": s.astype(float)}, "no row of group 0 with a weight above 0 among the scoring rows"),
         ({"select_on": (X, y)}, r"select_on must be None or the tuple \(X, y, sensitive_features\).* got tuple of 2"),
         ({"select_on": "train"}, "select_on must be None or the tuple .* got str"),
-        ({"select_on": (X, y, np.zeros(200))}, "select_on has no row of group 1; give rows of both groups"),
-        ({"select_on": (X, y, s + 1)}, "sensitive_features of select_on has 2, not among the groups 0, 1"),
+        (
+            {"select_on": (X, y, np.zeros(200))},
+            "no row of group 1 among the rows of select_on",
+        ),
+        ({"select_on": (X, y, s + 1)}, "sensitive_features of the rows of select_on has 2, not among the groups 0, 1"),
         ({"select_on": (X[:, :1], y, s)}, "X has 1 features, but RandomForestClassifier is expecting 3 features"),
-        ({"select_on": (X, y[:5], s)}, "y of select_on has 5 entries for 200 rows"),
+        ({"select_on": (X, y[:5], s)}, "y of the rows of select_on has 5 entries for 200 rows"),
     ],
 )
 def test_bad_input_is_refused_before_any_work(changes, message, monkeypatch):
@@ -206,3 +214,21 @@ def test_no_warning_when_the_privileged_group_is_favoured():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         trace(privileged=FAVORED)
+
+
+def test_pandas_rows_in_another_order_are_noticed():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, index=np.random.RandomState(0).permutation(200))
+    groups = pd.Series(s, index=frame.index)
+    labels = pd.Series(y, index=frame.index)
+    model = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(X, y)
+    straight = trace(model=model, X=frame.to_numpy(), y=labels, sensitive_features=groups)
+    np.testing.assert_array_equal(straight.counts.favorable, trace().counts.favorable)
+    named = RandomForestClassifier(6, random_state=0, n_jobs=1).fit(frame.rename(columns=str), y)
+    rows = {"model": named, "X": frame.rename(columns=str), "y": labels}
+    with pytest.raises(ValueError, match="sensitive_features of the scoring rows has the index of X in another order"):
+        trace(**rows, sensitive_features=groups.sort_index())
+    with pytest.raises(ValueError, match="y of the scoring rows has the index of X in another order"):
+        trace(**(rows | {"y": labels.sort_index()}), sensitive_features=groups)
+    # Other indexes say nothing about the order.
+    trace(**rows, sensitive_features=groups.reset_index(drop=True).set_axis(np.arange(200) + 1000))

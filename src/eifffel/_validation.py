@@ -61,20 +61,28 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
         raise TypeError(f"{name} must be a number {allowed}, got {value!r} of type {type(value).__name__}")
     number = float(value)
     if not (0 < number < 1 if inner else 0 <= number <= 1):
-        remedy = f"; write {number / 100:g} for {number:g} percent" if 1 < number <= 100 else ""
+        remedy = f"; write {number / 100:g} for {number:g} percent" if 1 <= number < 100 else ""
         raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
+        hint = "; rows of your own go into trace_path" if name == "select_on" and not isinstance(value, str) else ""
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{hint}")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise unless ``n_jobs`` is ``None`` or an integer other than 0."""
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
 
 
 def check_step(step: Any, n_steps: int) -> int:
     """The step as an int between 0 and ``n_steps``."""
     if isinstance(step, bool | np.bool_) or not isinstance(step, Integral):
-        raise TypeError(f"step must be an integer from 0 to {n_steps}, got {step!r} of type {type(step).__name__}")
+        hint = "; pass its .step" if hasattr(step, "step") else ""
+        raise TypeError(f"step must be an integer from 0 to {n_steps}, got a {type(step).__name__}{hint}")
     if not 0 <= int(step) <= n_steps:
         raise ValueError(f"step must be an integer from 0 to {n_steps}, got {step}")
     return int(step)
@@ -146,9 +154,11 @@ def check_groups(sensitive_features: Any) -> list[Any]:
     _, distinct = _group_column(sensitive_features)
     if len(distinct) > 2:
         raise ValueError(
-            f"sensitive_features must have two values, got {len(distinct)}: {_listed(distinct)}. Pass a column of two "
-            f"values, such as sensitive_features == {distinct[0]!r}"
+            f"sensitive_features must have two values, got {len(distinct)}: {_listed(distinct)}. Pass a column that "
+            f"says who belongs to one group, such as sensitive_features == {distinct[0]!r}"
         )
+    if not distinct:
+        raise ValueError("sensitive_features has no rows")
     if len(distinct) < 2:
         raise ValueError(
             f"sensitive_features must have two values, got only {_listed(distinct)}: the other group is missing, "
@@ -183,9 +193,11 @@ class Coding:
     favorable: int
     groups: Sequence[Any]
 
-    def encode(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, rows: str = "X") -> Rows:
+    def encode(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, rows: str) -> Rows:
         """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``."""
         n_rows = _num_samples(X)
+        _check_aligned(f"sensitive_features of {rows}", sensitive_features, X)
+        _check_aligned(f"y of {rows}", y, X)
         values, distinct = _group_column(sensitive_features)
         _check_length(f"sensitive_features of {rows}", values, n_rows)
         _check_known(f"sensitive_features of {rows}", distinct, self.groups, "the groups")
@@ -200,8 +212,21 @@ class Coding:
         for value, weight in zip(self.groups, checked.cell_totals().sum(axis=1), strict=True):
             if weight == 0:
                 with_weight = "" if sample_weight is None else " with a weight above 0"
-                raise ValueError(f"{rows} has no row of group {value!r}{with_weight}; give rows of both groups")
+                raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
         return checked
+
+
+def _check_aligned(name: str, column: Any, X: Any) -> None:
+    """Raise if pandas rows stand in another order than those of ``X``: they are matched by place, not by index."""
+    index: Any = getattr(X, "index", None)
+    other: Any = getattr(column, "index", None)
+    if not hasattr(index, "equals") or not hasattr(other, "equals") or len(index) != len(other) or index.equals(other):
+        return
+    if index.is_unique and index.sort_values().equals(other.sort_values()):
+        raise ValueError(
+            f"{name} has the index of X in another order, and rows are matched by place; sort it as X, as in "
+            "column.loc[X.index], or pass .to_numpy() if the places are right"
+        )
 
 
 def _check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: str) -> None:
@@ -252,8 +277,12 @@ def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
     else:
         n_missing = 0
         array = np.asarray(values)
+        if isinstance(values, list | tuple) and array.dtype.kind in "US":
+            array = np.array(values, dtype=object)  # NumPy would make strings of numbers among them
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
+    if array.ndim == 0:
+        raise ValueError(f"{name} must be a column with one entry per row, such as df['sex'], got {_shown(values)}")
     if array.ndim != 1:
         raise ValueError(f"{name} must be one column, got an array of shape {array.shape}")
     if array.dtype.kind == "f":
@@ -262,8 +291,7 @@ def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
         n_missing += sum(_is_missing(value) for value in array.tolist())
     if n_missing:
         raise ValueError(
-            f"{name} has {n_missing} missing values; drop those rows or give them a value of their own. "
-            "(Input contains NaN)"
+            f"{name} has {n_missing} missing values; drop those rows, or give each of them one of the two values"
         )
     if array.dtype.kind not in "biufcOUS":
         raise ValueError(f"{name} must be numbers, booleans or strings, got {array.dtype}")
@@ -293,3 +321,7 @@ def _equal(a: Any, b: Any) -> bool:
 def _listed(values: Sequence[Any]) -> str:
     shown = ", ".join(repr(value) for value in values[:SHOWN])
     return shown if len(values) <= SHOWN else f"{shown}, ... ({len(values)} in all)"
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if value is None or isinstance(value, str | Real) else f"a {type(value).__name__}"

@@ -20,11 +20,12 @@ from eifffel._validation import (
     check_favorable,
     check_fraction,
     check_groups,
+    check_n_jobs,
     check_privileged,
     check_split,
     check_weighted_labels,
 )
-from eifffel.ensembles import view_ensemble
+from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.selection import RULES, Selection
 from eifffel.strategies import STRATEGIES
@@ -56,7 +57,8 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Where the step is chosen: on rows held out from training and scoring, or, as in the paper, on the training
         rows, which deep trees know by heart and which therefore say little about unseen people.
     validation_fraction : float in (0, 1)
-        Share of the rows held out with ``select_on="validation"``.
+        Share of the rows held out with ``select_on="validation"``, stratified by group and label where each such
+        cell has two rows or more, else by label, else not.
     rule : {"first", "most_accurate", "paper"}
         See `FairnessPath.select`.
     privileged : group, optional
@@ -76,6 +78,8 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The edited ensemble.
     path_ : FairnessPath
     selection_ : Selection
+    selection_rows_ : ndarray
+        Places, among the rows given to ``fit``, of the rows that the step was chosen on.
     classes_ : ndarray of shape (2,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -148,22 +152,26 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
         check_choice("select_on", self.select_on, SELECT_ON)
         check_choice("rule", self.rule, RULES)
+        check_n_jobs(self.n_jobs)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         frozen = isinstance(self.estimator, FrozenEstimator)
         if frozen:
             view_ensemble(self.estimator.estimator, favorable=self.favorable)
+        else:
+            find_view(self.estimator)
         classes = self.estimator.estimator.classes_ if frozen else check_binary_labels(y)
         favorable = check_favorable(classes, self.favorable)
         groups = check_groups(sensitive_features)
         check_privileged(groups, self.privileged)
-        rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight)
+        rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight, rows="the rows given")
         if sample_weight is not None:
             sample_weight = rows.weight
             check_weighted_labels(rows)
         routed = self._route(sensitive_features, sample_weight, fit_params, frozen)
 
         scoring, selection = self._split(rows)
+        self.selection_rows_ = scoring if selection is None else selection
         if selection is not None:
             check_split(rows.group, groups, (scoring, selection))
         if frozen:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from eifffel.classifier import EiFFFeLClassifier
     from eifffel.path import FairnessPath
 
+# Up to so many steps, each is a point of its own.
+SEPARATE_STEPS = 200
+
 
 class FairnessPathDisplay:
     """Accuracy against discrimination along a path.
@@ -24,6 +27,8 @@ class FairnessPathDisplay:
         Which rows were measured.
     selection : Selection, optional
         The step to mark.
+    name : str, optional
+        What the legend calls the path.
 
     Attributes
     ----------
@@ -35,69 +40,97 @@ class FairnessPathDisplay:
     figure_: Any
 
     def __init__(
-        self, *, discrimination: np.ndarray, accuracy: np.ndarray, rows: str, selection: Selection | None = None
+        self,
+        *,
+        discrimination: np.ndarray,
+        accuracy: np.ndarray,
+        rows: str,
+        selection: Selection | None = None,
+        name: str | None = None,
     ):
         self.discrimination = discrimination
         self.accuracy = accuracy
         self.rows = rows
         self.selection = selection
+        self.name = name
 
     @classmethod
     def from_path(
-        cls, path: "FairnessPath", *, ax: Any = None, epsilon: float | None = None, alpha: float | None = None
+        cls,
+        path: "FairnessPath",
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        rule: str = "first",
+        ax: Any = None,
+        name: str | None = None,
     ) -> "FairnessPathDisplay":
-        """Draw a path, and mark the step that ``epsilon`` and ``alpha`` select if ``epsilon`` is given."""
-        selection = None if epsilon is None else path.select(epsilon=epsilon, alpha=alpha)
-        return cls._of(path, selection).plot(ax=ax)
+        """Draw a path, and mark the step that ``epsilon``, ``alpha`` and ``rule`` select if ``epsilon`` is given."""
+        if epsilon is None and alpha is not None:
+            raise ValueError(f"alpha={alpha} selects no step by itself; give epsilon too")
+        selection = None if epsilon is None else path.select(epsilon=epsilon, alpha=alpha, rule=rule)
+        return cls._of(path, selection, name).plot(ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: "EiFFFeLClassifier", *, ax: Any = None) -> "FairnessPathDisplay":
+    def from_estimator(
+        cls, estimator: "EiFFFeLClassifier", *, ax: Any = None, name: str | None = None
+    ) -> "FairnessPathDisplay":
         """Draw the path of a fitted EiFFFeLClassifier and mark the step it selected."""
         check_is_fitted(estimator)
-        return cls._of(estimator.path_, estimator.selection_).plot(ax=ax)
+        if not hasattr(estimator, "path_"):
+            raise TypeError(f"from_estimator takes a fitted EiFFFeLClassifier, got a {type(estimator).__name__}")
+        return cls._of(estimator.path_, estimator.selection_, name).plot(ax=ax)
 
     @classmethod
-    def _of(cls, path: "FairnessPath", selection: Selection | None) -> "FairnessPathDisplay":
+    def _of(cls, path: "FairnessPath", selection: Selection | None, name: str | None) -> "FairnessPathDisplay":
         rows = path.counts.rows
         if path.accuracy_counts.rows != rows:
             rows += f", accuracy on the {path.accuracy_counts.rows}"
-        return cls(discrimination=path.discrimination, accuracy=path.accuracy, rows=rows, selection=selection)
+        return cls(
+            discrimination=path.discrimination, accuracy=path.accuracy, rows=rows, selection=selection, name=name
+        )
 
     def plot(self, ax: Any = None) -> "FairnessPathDisplay":
         """Draw on ``ax``, or on a new figure."""
         try:
             import matplotlib.pyplot as plt
         except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                "plotting needs matplotlib; install it with: pip install 'eifffel[plot]'"
-            ) from None
+            raise ModuleNotFoundError("plots need matplotlib; install it with: pip install 'eifffel[plot]'") from None
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         ax.axvline(0, color="0.75", linewidth=1, zorder=0)
-        ax.plot(self.discrimination, self.accuracy, color="#0072b2", linewidth=1.5, label="path")
+        few_steps = len(self.accuracy) <= SEPARATE_STEPS
+        (line,) = ax.plot(
+            self.discrimination,
+            self.accuracy,
+            linewidth=1 if few_steps else 1.5,
+            marker="." if few_steps else None,
+            label="path" if self.name is None else self.name,
+        )
         ax.plot(
-            self.discrimination[0], self.accuracy[0], "s", color="#d55e00", markersize=8, label="as it came (step 0)"
+            self.discrimination[0],
+            self.accuracy[0],
+            "s",
+            color=line.get_color(),
+            markersize=8,
+            label="as it came (step 0)",
         )
         chosen = self.selection
         if chosen is not None:
-            ax.axvspan(
-                -chosen.epsilon,
-                chosen.epsilon,
-                color="#009e73",
-                alpha=0.15,
-                label=f"within epsilon = {chosen.epsilon:g}",
-            )
+            bound = chosen.epsilon
+            ax.axvspan(-bound, bound, color="#009e73", alpha=0.15, label=f"within epsilon = {bound:g}")
+            limits = "" if chosen.alpha is None else f" with alpha = {chosen.alpha:g}"
             ax.plot(
                 chosen.discrimination,
                 chosen.accuracy,
-                "o",
-                color="#009e73",
+                "o" if chosen.met else "X",
+                color="#009e73" if chosen.met else "#d55e00",
                 markersize=9,
-                label=f"selected (step {chosen.step})",
+                label=f"selected (step {chosen.step})" if chosen.met else f"NOT MET{limits} (step {chosen.step})",
             )
         ax.set_xlabel("discrimination (privileged minus unprivileged selection rate)")
         ax.set_ylabel("accuracy")
-        ax.set_title(f"After each flip, on the {self.rows}", fontsize="medium")
+        ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
         self._look_at_the_useful_part(ax)
         ax.grid(alpha=0.3)
         ax.legend()

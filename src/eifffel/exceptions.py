@@ -1,5 +1,9 @@
 """The errors and warnings that have a name of their own."""
 
+import sys
+import warnings
+from pathlib import Path
+
 
 class UnsupportedModelError(TypeError):
     """The model is of a class, or trained in a mode, whose leaves eifffel cannot edit."""
@@ -19,3 +23,14 @@ class ConstraintNotMetWarning(UserWarning):
 
 class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn with the line outside eifffel from which it was called."""
+    package = str(Path(__file__).parent)
+    frame = sys._getframe(1)
+    level = 2  # of the frame above this one
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, category, stacklevel=level)

@@ -12,7 +12,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel._validation import Coding, Rows, check_choice, check_step
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import ModelChangedError
+from eifffel.exceptions import ModelChangedError, UnsupportedModelError
 from eifffel.leaves import LeafCounts
 from eifffel.replay import replay_flips
 from eifffel.rules import Rule, read_rules
@@ -21,6 +21,8 @@ from eifffel.strategies import FlipOrder
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
+
+CELLS = ("unprivileged_unfavorable", "unprivileged_favorable", "privileged_unfavorable", "privileged_favorable")
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +104,11 @@ class FairnessPath:
         return metrics.discrimination(self.counts.favorable, self.counts.totals)
 
     @cached_property
+    def selection_rates(self) -> np.ndarray:
+        """Share of favourable decisions after each step per group, shape (n_steps + 1, 2)."""
+        return metrics.selection_rate(self.counts.favorable, self.counts.totals)
+
+    @cached_property
     def accuracy(self) -> np.ndarray:
         """Accuracy after each step, shape (n_steps + 1,), on the rows that ``accuracy_counts.rows`` names."""
         return metrics.accuracy(self.accuracy_counts.favorable, self.accuracy_counts.totals)
@@ -137,6 +144,7 @@ class FairnessPath:
             self.discrimination,
             self.accuracy,
             self.accuracy_drop,
+            self.selection_rates,
             epsilon=epsilon,
             alpha=alpha,
             rule=rule,
@@ -158,8 +166,8 @@ class FairnessPath:
         """One record per leaf that is flipped at ``step``, in the order of flipping.
 
         Fields: ``tree``; ``leaf``, its node id; ``before`` and ``after``, the favourable fraction; ``score``;
-        ``step``; ``rows``, the scoring rows in the leaf per group (unprivileged, privileged) and label
-        (unfavourable, favourable).
+        ``step``; and the scoring rows in the leaf per group and label, ``unprivileged_unfavorable`` to
+        ``privileged_favorable``. ``pandas.DataFrame(path.flips(step))`` makes a table of it.
         """
         n = self.n_flips(step)
         view = self._view()
@@ -173,7 +181,7 @@ class FairnessPath:
                 ("after", np.float64),
                 ("score", np.float64),
                 ("step", np.int64),
-                ("rows", self.leaf_counts.counts.dtype, (2, 2)),
+                *((cell, self.leaf_counts.counts.dtype) for cell in CELLS),
             ],
         )
         records["tree"] = view.leaf_tree[leaves]
@@ -181,7 +189,8 @@ class FairnessPath:
         records["after"], records["before"] = view.leaf_value[leaves].T
         records["score"] = self.leaf_score[leaves]
         records["step"] = self.order.step[:n]
-        records["rows"] = self.leaf_counts.counts[leaves]
+        for cell, counts in zip(CELLS, self.leaf_counts.counts[leaves].reshape(n, 4).T, strict=True):
+            records[cell] = counts
         return records
 
     def rules(self, step: int, feature_names: Sequence[str] | None = None) -> list[Rule]:
@@ -209,7 +218,7 @@ class FairnessPath:
         """The same path on other rows; ``y`` may be ``None``, and accuracy is then the one measured here."""
         view = self._view()
         coding = Coding(view.classes, view.favorable, self.groups)
-        rows = coding.encode(X, y, sensitive_features, sample_weight)
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         counts = measure_rows(view, index, self.order, rows, "measured rows", n_jobs=n_jobs, verbose=verbose)
         return replace(self, counts=counts, accuracy_counts=self.accuracy_counts if y is None else counts)
@@ -226,7 +235,6 @@ class FairnessPath:
             raise ModuleNotFoundError(
                 f"to_frame needs {backend}; install it with: pip install 'eifffel[{backend}]'"
             ) from None
-        rates = metrics.selection_rate(self.counts.favorable, self.counts.totals)
         steps = np.arange(self.n_steps + 1)
         columns = {
             "step": steps,
@@ -234,26 +242,36 @@ class FairnessPath:
             "discrimination": self.discrimination,
             "accuracy": self.accuracy,
             "accuracy_drop": self.accuracy_drop,
-            "selection_rate_unprivileged": rates[:, 0],
-            "selection_rate_privileged": rates[:, 1],
+            "selection_rate_unprivileged": self.selection_rates[:, 0],
+            "selection_rate_privileged": self.selection_rates[:, 1],
         }
         return nw.from_dict(columns, backend=backend).to_native()
 
     def plot(
-        self, *, ax: Any = None, epsilon: float | None = None, alpha: float | None = None
+        self,
+        *,
+        epsilon: float | None = None,
+        alpha: float | None = None,
+        rule: str = "first",
+        ax: Any = None,
+        name: str | None = None,
     ) -> "FairnessPathDisplay":
         """Draw accuracy against discrimination, with the step that ``epsilon`` selects if it is given."""
         from eifffel.display import FairnessPathDisplay
 
-        return FairnessPathDisplay.from_path(self, ax=ax, epsilon=epsilon, alpha=alpha)
+        return FairnessPathDisplay.from_path(self, epsilon=epsilon, alpha=alpha, rule=rule, ax=ax, name=name)
 
     def _view(self) -> EnsembleView:
-        view = view_ensemble(self.model, favorable=self.favorable)
+        changed = ModelChangedError(
+            f"the leaves of this {type(self.model).__name__} have changed since the path was traced (refitted or "
+            "edited?); trace the path again"
+        )
+        try:
+            view = view_ensemble(self.model, favorable=self.favorable)
+        except (UnsupportedModelError, ValueError):  # it was a model of these labels when the path was traced
+            raise changed from None
         if view.fingerprint() != self.fingerprint:
-            raise ModelChangedError(
-                f"the leaves of this {type(self.model).__name__} have changed since the path was traced (refitted or "
-                "edited?); trace the path again"
-            )
+            raise changed
         return view
 
 

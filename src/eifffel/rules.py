@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from eifffel.ensembles import EnsembleView, TreeStructure
 
@@ -33,27 +35,38 @@ class Bound:
         return f"({text} or missing)" if self.missing else f"{text} (not missing)"
 
     def matches(self, X: Any) -> np.ndarray:
-        """Whether each row of the array ``X`` meets the bound."""
-        value = np.asarray(X)[:, self.feature].astype(np.float32)
-        missing = np.isnan(value)
+        """Whether each row of ``X`` meets the bound."""
+        # The value is rounded to float32, the threshold is not.
+        value = _column(X, self.feature, self.name).astype(np.float32).astype(np.float64)
         inside = (value > self.low) & (value <= self.high)
-        return np.where(missing, self.missing, inside)
+        return np.where(np.isnan(value), self.missing, inside)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One leaf of one tree as a conjunction; ``str(rule)`` reads it aloud."""
+    """One changed leaf of one tree as a conjunction; ``str(rule)`` reads it aloud.
+
+    Attributes
+    ----------
+    tree, leaf : int
+        The leaf by its node id.
+    bounds : tuple of Bound
+    becomes : {"favorable", "unfavorable"}
+        What the leaf votes for after the flip.
+    """
 
     tree: int
     leaf: int
     bounds: tuple[Bound, ...]
+    becomes: str
 
     def __str__(self) -> str:
-        return " and ".join(str(bound) for bound in self.bounds) if self.bounds else "every row"
+        conjunction = " and ".join(str(bound) for bound in self.bounds) if self.bounds else "every row"
+        return f"{conjunction}: becomes {self.becomes}"
 
     def matches(self, X: Any) -> np.ndarray:
-        """Whether each row of the array ``X`` falls into the leaf."""
-        inside = np.ones(len(X), bool)
+        """Whether each row of ``X``, an array, a sparse matrix or a frame, falls into the leaf."""
+        inside = np.ones(_num_samples(X), bool)
         for bound in self.bounds:
             inside &= bound.matches(X)
         return inside
@@ -67,7 +80,8 @@ def read_rules(view: EnsembleView, leaves: np.ndarray, feature_names: Sequence[s
     rules = []
     for t, leaf in zip(trees.tolist(), leaves.tolist(), strict=True):
         node = int(view.leaf_node[leaf])
-        rules.append(Rule(t, node, tuple(_bounds(structures[t], parents[t], node, feature_names))))
+        bounds = tuple(_bounds(structures[t], parents[t], node, feature_names))
+        rules.append(Rule(t, node, bounds, "unfavorable" if view.leaf_favorable[leaf] else "favorable"))
     return rules
 
 
@@ -87,7 +101,7 @@ def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_nam
         above = int(parent[node])
         feature = int(structure.feature[above])
         threshold = float(structure.threshold[above])
-        goes_left = structure.left[above] == node
+        goes_left = bool(structure.left[above] == node)
         if goes_left:
             high[feature] = min(high.get(feature, np.inf), threshold)
         else:
@@ -104,6 +118,21 @@ def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_nam
         )
 
 
-def _short(number: float) -> str:
-    """Nine digits tell every two float32 values apart."""
-    return f"{number:.9g}"
+def _column(X: Any, feature: int, name: str) -> np.ndarray:
+    """One column: of a frame by its name where it has that, else by its place."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return frame[name if name in frame.columns else frame.columns[feature]].to_numpy()
+    if hasattr(X, "tocsc"):
+        return X.tocsc()[:, [feature]].toarray()[:, 0]
+    return np.asarray(X)[:, feature]
+
+
+def _short(threshold: float) -> str:
+    """The shortest text, from seven digits on, that parts all float32 values as the threshold does."""
+    below = np.float32(threshold)
+    if float(below) > threshold:
+        below = np.nextafter(below, np.float32(-np.inf))
+    above = float(np.nextafter(below, np.float32(np.inf)))
+    texts = (f"{threshold:.{digits}g}" for digits in range(7, 18))
+    return next(text for text in texts if float(below) <= float(text) < above)

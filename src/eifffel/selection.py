@@ -1,12 +1,11 @@
 """From a path and a bound to one step."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from eifffel._validation import check_choice, check_fraction
-from eifffel.exceptions import ConstraintNotMetWarning
+from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
 
 RULES = ("first", "most_accurate", "paper")
 
@@ -23,6 +22,8 @@ class Selection:
         Whether the step keeps the bounds.
     discrimination, accuracy, accuracy_drop : float
         At this step, on the rows named by ``discrimination_rows`` and ``accuracy_rows``.
+    selection_rates : tuple of two floats
+        Share of favourable decisions in the unprivileged and in the privileged group, at this step.
     epsilon, alpha, rule
         What was asked for.
     discrimination_rows, accuracy_rows : str
@@ -34,6 +35,7 @@ class Selection:
     discrimination: float
     accuracy: float
     accuracy_drop: float
+    selection_rates: tuple[float, float]
     epsilon: float
     alpha: float | None
     rule: str
@@ -45,6 +47,7 @@ def select_step(
     discrimination: np.ndarray,
     accuracy: np.ndarray,
     accuracy_drop: np.ndarray,
+    selection_rates: np.ndarray,
     *,
     epsilon: float,
     alpha: float | None,
@@ -52,7 +55,7 @@ def select_step(
     discrimination_rows: str,
     accuracy_rows: str,
 ) -> Selection:
-    """Choose a step; the arrays have one entry per step.
+    """Choose a step; the arrays have one entry per step, ``selection_rates`` one for each group too.
 
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
@@ -81,6 +84,7 @@ def select_step(
         discrimination=float(discrimination[step]),
         accuracy=float(accuracy[step]),
         accuracy_drop=float(accuracy_drop[step]),
+        selection_rates=(float(selection_rates[step, 0]), float(selection_rates[step, 1])),
         epsilon=epsilon,
         alpha=alpha,
         rule=rule,
@@ -89,11 +93,11 @@ def select_step(
     )
     if not met:
         limits = f"epsilon={epsilon:g}" + ("" if alpha is None else f" with alpha={alpha:g}")
-        warnings.warn(
+        warn_caller(
             f"{limits} is not met: {'the loop ends at' if rule == 'paper' else 'the nearest is'} step {step} with "
             f"discrimination {selection.discrimination:.4g} on the {discrimination_rows} and an accuracy drop of "
-            f"{selection.accuracy_drop:.4g} on the {accuracy_rows}. Allow a larger epsilon or alpha",
+            f"{selection.accuracy_drop:.4g} on the {accuracy_rows}. Allow a larger epsilon"
+            + ("" if alpha is None else " or alpha"),
             ConstraintNotMetWarning,
-            stacklevel=3,
         )
     return selection

@@ -1,15 +1,22 @@
 """trace_path: model and rows -> leaf counts -> order of flips -> path."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils import indexable
 
 from eifffel import metrics
-from eifffel._validation import Coding, Rows, check_choice, check_groups, check_privileged, check_select_on
+from eifffel._validation import (
+    Coding,
+    Rows,
+    check_choice,
+    check_groups,
+    check_n_jobs,
+    check_privileged,
+    check_select_on,
+)
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import PrivilegedGroupWarning
+from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.leaves import count_leaves
 from eifffel.path import FairnessPath, PathCounts, measure_rows
 from eifffel.scoring import label_weights, score_leaves
@@ -83,6 +90,7 @@ def trace_path(
     'RandomForestClassifier'
     """
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
+    check_n_jobs(n_jobs)
     view = view_ensemble(model, favorable=favorable)
     (X,) = indexable(X)
     groups = check_groups(sensitive_features)
@@ -90,12 +98,12 @@ def trace_path(
     if y is None:
         raise ValueError("y is missing; leaves are scored by the labels of their rows")
     coding = Coding(view.classes, view.favorable, groups)
-    scoring = coding.encode(X, y, sensitive_features, sample_weight)
+    scoring = coding.encode(X, y, sensitive_features, sample_weight, rows="the scoring rows")
     scoring_X = view.check_rows(X)
     selection, selection_X = scoring, scoring_X
     if select_on is not None:
         select_X, *select_rest = check_select_on(select_on)
-        selection = coding.encode(select_X, *select_rest, rows="select_on")
+        selection = coding.encode(select_X, *select_rest, rows="the rows of select_on")
         selection_X = view.check_rows(select_X)
 
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
@@ -105,11 +113,10 @@ def trace_path(
     if given is None:
         given = int(advantage > 0)
     elif advantage * (1 if given == 1 else -1) < 0:
-        warnings.warn(
+        warn_caller(
             f"privileged={privileged!r}, but the model favours {groups[1 - given]!r} on the scoring rows, and flips "
             "will favour it still more; leave privileged out to lower the discrimination that there is",
             PrivilegedGroupWarning,
-            stacklevel=2,
         )
     if given == 0:  # code 1 is the privileged group from here on
         groups = groups[::-1]

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from draws import people
@@ -226,13 +228,19 @@ def test_class_weight_is_read(class_weight, expected):
     ],
 )
 def test_monotonic_constraints_are_refused(model):
-    with pytest.raises(UnsupportedModelError, match="was trained with monotonic_cst, and flipping a leaf breaks"):
+    with pytest.raises(UnsupportedModelError, match="has monotonic_cst, and flipping a leaf breaks"):
         view_ensemble(model.fit(X, y))
 
 
 def test_models_that_are_not_supported_are_refused_with_the_reason():
     with pytest.raises(UnsupportedModelError, match=r"cannot edit a KNeighborsClassifier; it edits .*RandomForest"):
         view_ensemble(KNeighborsClassifier().fit(X, y))
+    with pytest.raises(UnsupportedModelError, match=r"cannot edit a Pipeline; pass its last step .*pipe\[-1\]"):
+        view_ensemble(make_pipeline(DecisionTreeClassifier()).fit(X, y))
+    with pytest.raises(UnsupportedModelError, match=r"cannot edit a FrozenEstimator; .* its .estimator"):
+        view_ensemble(FrozenEstimator(DecisionTreeClassifier().fit(X, y)))
+    with pytest.raises(UnsupportedModelError, match="pass a fitted instance, not the class"):
+        view_ensemble(RandomForestClassifier)
     with pytest.raises(UnsupportedModelError, match="bags KNeighborsClassifier"):
         view_ensemble(BaggingClassifier(KNeighborsClassifier(), random_state=0).fit(X, y))
     with pytest.raises(NotFittedError, match="RandomForestClassifier is not fitted; fit it first"):

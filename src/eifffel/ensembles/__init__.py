@@ -21,7 +21,30 @@ VIEWS = {
     "sklearn.BaggingClassifier": "_sklearn.BaggingView",
 }
 
-__all__ = ["NEVER", "VIEWS", "EnsembleView", "TreeStructure", "view_ensemble"]
+# What to do about objects that hold a model which can be edited.
+REMEDIES = {
+    "Pipeline": "pass its last step and the rows that reach it, pipe[-1] and pipe[:-1].transform(X)",
+    "FrozenEstimator": "pass the model inside it, its .estimator",
+    "EiFFFeLClassifier": "pass its .estimator_, or look at its path_",
+    "type": "pass a fitted instance, not the class",
+    "ABCMeta": "pass a fitted instance, not the class",
+}
+
+__all__ = ["NEVER", "VIEWS", "EnsembleView", "TreeStructure", "find_view", "view_ensemble"]
+
+
+def find_view(model: Any) -> type[EnsembleView]:
+    """The view for a model, fitted or not; raises if its class or its parameters cannot be edited."""
+    names = [f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(model).__mro__]
+    found = next((VIEWS[name] for name in names if name in VIEWS), None)
+    if found is None:
+        name = type(model).__name__
+        remedy = REMEDIES.get(name, f"it edits {', '.join(sorted(VIEWS))}, and classes derived from them")
+        raise UnsupportedModelError(f"eifffel cannot edit a {name}; {remedy}")
+    module, _, name = found.partition(".")
+    view: type[EnsembleView] = getattr(import_module(f"eifffel.ensembles.{module}"), name)
+    view.refuse_unsupported(model)
+    return view
 
 
 def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:
@@ -34,18 +57,13 @@ def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:
     favorable : label, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans.
     """
-    names = [f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(model).__mro__]
-    found = next((VIEWS[name] for name in names if name in VIEWS), None)
-    if found is None:
-        raise UnsupportedModelError(
-            f"eifffel cannot edit a {type(model).__name__}; it edits {', '.join(sorted(VIEWS))}, and classes "
-            "derived from them"
-        )
+    view = find_view(model)
     try:
         check_is_fitted(model)
     except NotFittedError:
         raise NotFittedError(
-            f"this {type(model).__name__} is not fitted; fit it first, or give it to EiFFFeLClassifier, which fits it"
+            f"this {type(model).__name__} is not fitted; fit it first, or give it as it is to EiFFFeLClassifier, "
+            "which fits it"
         ) from None
     n_outputs = getattr(model, "n_outputs_", 1)
     if n_outputs > 1:
@@ -57,6 +75,4 @@ def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:
             f"this {type(model).__name__} was trained on {len(model.classes_)} classes, {model.classes_.tolist()}; "
             "eifffel edits binary classifiers: train it on a label of two values"
         )
-    module, _, name = found.partition(".")
-    view = getattr(import_module(f"eifffel.ensembles.{module}"), name)
     return view(model, check_favorable(model.classes_, favorable))

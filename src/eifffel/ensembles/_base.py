@@ -69,6 +69,11 @@ class EnsembleView(ABC):
 
     # What each model library must say.
 
+    @staticmethod
+    @abstractmethod
+    def refuse_unsupported(model: Any) -> None:
+        """Raise `UnsupportedModelError` if the parameters of the model, fitted or not, rule an edit out."""
+
     @property
     @abstractmethod
     def class_weight(self) -> Any:

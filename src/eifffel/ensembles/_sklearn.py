@@ -5,6 +5,7 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
@@ -15,19 +16,30 @@ from eifffel.exceptions import UnsupportedModelError
 STALE_ATTRIBUTES = ("oob_score_", "oob_decision_function_")
 
 
+def _refuse_monotonic(model: Any, constraints: Any) -> None:
+    if constraints is not None and np.any(constraints):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} has monotonic_cst, and flipping a leaf breaks such constraints; train it "
+            "without them"
+        )
+
+
 class _AveragedTreesView(EnsembleView):
     """Trees whose ``tree_.value`` holds class fractions; ``predict`` averages them and takes the argmax."""
 
     def __init__(self, model: Any, favorable: int):
         super().__init__(model, favorable)
         self._trees = self._estimators(model)
-        self._refuse_unsupported()
         nodes = [np.flatnonzero(tree.tree_.children_left == -1) for tree in self._trees]
         self.leaf_offset = np.concatenate([[0], np.cumsum([len(leaves) for leaves in nodes])])
         self.leaf_node = np.concatenate(nodes)
         self.leaf_value = np.concatenate([self._read(t, leaves) for t, leaves in enumerate(nodes)])
         writable = np.repeat([tree.tree_.value.shape[2] == 2 for tree in self._trees], np.diff(self.leaf_offset))
         self.flippable = writable & (self.leaf_value[:, 0] != self.leaf_value[:, 1])
+
+    @staticmethod
+    def refuse_unsupported(model: Any) -> None:
+        _refuse_monotonic(model, model.monotonic_cst)
 
     @staticmethod
     @abstractmethod
@@ -37,14 +49,6 @@ class _AveragedTreesView(EnsembleView):
     def _features(self, t: int) -> np.ndarray | None:
         """The input columns that tree ``t`` sees, ``None`` for all in order."""
         return None
-
-    def _refuse_unsupported(self) -> None:
-        constraints = self._trees[0].monotonic_cst
-        if constraints is not None and np.any(constraints):
-            raise UnsupportedModelError(
-                f"this {type(self.model).__name__} was trained with monotonic_cst, and flipping a leaf breaks such "
-                "constraints; train it without them"
-            )
 
     def _columns(self, t: int) -> tuple[list[int], list[int]]:
         """The columns of ``tree_.value`` that tree ``t`` has, and the columns of ``leaf_value`` they stand in."""
@@ -142,13 +146,17 @@ class BaggingView(_AveragedTreesView):
     def _estimators(model: Any) -> list[Any]:
         return list(model.estimators_)
 
-    def _refuse_unsupported(self) -> None:
-        if not all(hasattr(tree, "tree_") for tree in self._trees):
+    @staticmethod
+    def refuse_unsupported(model: Any) -> None:
+        tree = model.estimator
+        if tree is None:  # BaggingClassifier's own default, a DecisionTreeClassifier
+            return
+        if not isinstance(tree, DecisionTreeClassifier):
             raise UnsupportedModelError(
-                f"this BaggingClassifier bags {type(self._trees[0]).__name__}; eifffel edits bagging of "
-                "DecisionTreeClassifier or ExtraTreeClassifier only"
+                f"this BaggingClassifier bags {type(tree).__name__}; eifffel edits bagging of DecisionTreeClassifier "
+                "or ExtraTreeClassifier only"
             )
-        super()._refuse_unsupported()
+        _refuse_monotonic(model, tree.monotonic_cst)
 
     def _features(self, t: int) -> np.ndarray | None:
         features = self.model.estimators_features_[t]
