@@ -56,7 +56,9 @@ def problems(draw, *, forests_only: bool = False) -> Problem:
         RandomForestClassifier(n_trees, bootstrap=False, max_features=1, **forest),
         ExtraTreesClassifier(n_trees, **forest),
         DecisionTreeClassifier(max_depth=depth, class_weight=weight, random_state=seed),
-        BaggingClassifier(DecisionTreeClassifier(max_depth=depth), n_trees, max_features=0.7, random_state=seed),
+        BaggingClassifier(
+            DecisionTreeClassifier(max_depth=depth, class_weight=weight), n_trees, max_features=0.7, random_state=seed
+        ),
     ]
     model = draw(st.sampled_from(models[:3] if forests_only else models))
     return Problem(X, y, s, model.fit(X, y), favorable=draw(st.sampled_from([1, 1, 0])))

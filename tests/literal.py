@@ -23,13 +23,13 @@ class LiteralForest:
         self.flipped_leaves = set()
 
     def _label_weight(self, model):
-        class_weight = getattr(model, "class_weight", None)
+        class_weight = (model if hasattr(model, "class_weight") else model.estimator).class_weight
         labels = [model.classes_[1 - self.favorable], model.classes_[self.favorable]]
         if class_weight is None:
             return [1, 1]
         if class_weight == "balanced":
-            return [len(self.y) / (2 * int((self.y == k).sum())) for k in (0, 1)]
-        return [class_weight[label] for label in labels]
+            return [Fraction(len(self.y), 2 * int((self.y == k).sum())) for k in (0, 1)]
+        return [Fraction(class_weight[label]) for label in labels]
 
     def decisions(self):
         return self.model.predict(self.X) == self.model.classes_[self.favorable]
@@ -66,15 +66,8 @@ class LiteralForest:
             agree = n[predicts_favorable] * self.label_weight[predicts_favorable]
             disagree = n[1 - predicts_favorable] * self.label_weight[1 - predicts_favorable]
             delta_accu = disagree - agree
-            drop = -delta_disc
-            scaled_drop = drop * int((self.s == 0).sum()) * int((self.s == 1).sum())
-            if delta_accu >= 0:
-                score = float("inf")
-            elif isinstance(delta_accu, int):
-                score = scaled_drop / -delta_accu
-            else:
-                score = float(scaled_drop) / -delta_accu
-            candidates[int(leaf)] = (score, drop)
+            score = float("inf") if delta_accu >= 0 else delta_disc / delta_accu
+            candidates[int(leaf)] = (score, -delta_disc)
         return candidates
 
     def flip(self, t, leaf):

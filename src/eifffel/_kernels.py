@@ -180,7 +180,7 @@ def replay(
 
 @_compiled
 def score_leaves(
-    counts, totals, favorable, flippable, label_weight, least, offset, tree_discrimination, drop, candidate, score
+    counts, totals, favorable, flippable, label_weight, least, offset, tree_discrimination, drop, candidate, ratio
 ):
     """Fill the last four arrays with Algorithm 1; `eifffel.scoring` says what they are."""
     unprivileged = totals[0, 0] + totals[0, 1]
@@ -198,8 +198,8 @@ def score_leaves(
             drop[leaf] = change
             candidate[leaf] = flippable[leaf] and change > least
             if not candidate[leaf]:
-                score[leaf] = np.nan
+                ratio[leaf] = np.nan
             elif agree_more > 0:
-                score[leaf] = change / agree_more
+                ratio[leaf] = change / agree_more
             else:
-                score[leaf] = np.inf
+                ratio[leaf] = np.inf

@@ -27,25 +27,31 @@ class LeafScores:
         By how much the flip lowers it.
     candidate : ndarray of shape (n_leaves,)
         Whether the flip lowers discrimination and the leaf can be flipped.
-    score : ndarray of shape (n_leaves,)
-        ``delta_disc / delta_accu``; ``inf`` where a flip costs no accuracy. It only orders candidates and is NaN
-        for other leaves.
+    ratio : ndarray of shape (n_leaves,)
+        ``drop`` divided by the weight of rows that the flip decides wrongly; ``inf`` where it costs none. It only
+        orders candidates and is NaN for other leaves.
+    unit : float
+        What turns a ratio into the paper's ``delta_disc / delta_accu``.
     """
 
     leaf_offset: np.ndarray
     tree_discrimination: np.ndarray
     drop: np.ndarray
     candidate: np.ndarray
-    score: np.ndarray
+    ratio: np.ndarray
+    unit: float
 
 
 def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
-    """Weights of the two labels from the class weight that the model was trained with; see `EnsembleView`."""
+    """Weights of the two labels from the class weight that the model was trained with, up to a common factor.
+
+    Integers where they can be, so that equal ratios are equal numbers; see `EnsembleView` for ``class_weight``.
+    """
     if class_weight is None:
         return np.ones(2, np.int64)
     if class_weight == "balanced":
-        # As scikit-learn balances: by the number of rows, whatever their weights.
-        return n_rows_of_label.sum() / (2 * np.maximum(n_rows_of_label, 1))
+        # n / (2 * n_rows_of_label), as scikit-learn has it, times 2 * product / n.
+        return n_rows_of_label[::-1].astype(np.int64)
     return np.asarray(class_weight, np.float64)
 
 
@@ -63,7 +69,7 @@ def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarra
     tree_discrimination = np.zeros(view.n_trees, dtype)
     drop = np.empty(view.n_leaves, dtype)
     candidate = np.empty(view.n_leaves, np.bool_)
-    score = np.empty(view.n_leaves, np.float64)
+    ratio = np.empty(view.n_leaves, np.float64)
     _kernels.score_leaves(
         counts.counts,
         counts.totals,
@@ -75,8 +81,7 @@ def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarra
         tree_discrimination,
         drop,
         candidate,
-        score,
+        ratio,
     )
-    # From scaled drop and weight of rows to the quotient of the paper.
-    score *= (counts.totals.sum(axis=0) * label_weight).sum() / (unprivileged * privileged)
-    return LeafScores(view.leaf_offset, tree_discrimination, drop, candidate, score)
+    unit = float((counts.totals.sum(axis=0) * label_weight).sum() / (unprivileged * privileged))
+    return LeafScores(view.leaf_offset, tree_discrimination, drop, candidate, ratio, unit)

@@ -143,7 +143,7 @@ def trace_path(
         groups=(groups[0], groups[1]),
         favorable=view.classes.tolist()[view.favorable],
         order=order,
-        leaf_score=scores.score,
+        leaf_score=scores.ratio * scores.unit,
         leaf_counts=counts,
         counts=path_counts,
         accuracy_counts=accuracy_counts,

@@ -22,7 +22,7 @@ def order_leaves(scores: LeafScores) -> FlipOrder:
     for t, discrimination in enumerate(scores.tree_discrimination):
         own = slice(begin[t], begin[t + 1])
         leaves = candidates[own]
-        queue[own] = leaves[np.lexsort((-scores.drop[leaves], -scores.score[leaves]))]
+        queue[own] = leaves[np.lexsort((-scores.drop[leaves], -scores.ratio[leaves]))]
         drop = scores.drop[queue[own]]
         before[own] = discrimination - np.cumsum(drop) + drop
     order = np.argsort(-before, kind="stable")
