@@ -11,6 +11,16 @@ from eifffel import _kernels
 FRACTIONS = np.array([0, 1, 1 / 2, 1 / 3, 2 / 3, 1 / 5, 4 / 5, 1 / 10, 9 / 10, 3 / 7])
 
 
+def test_kernels_compile_without_a_folder_to_cache_them_in(monkeypatch):
+    def njit(cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return lambda function: ("compiled", function, options)
+
+    monkeypatch.setattr(_kernels.numba, "njit", njit)
+    assert _kernels._compiled(len) == ("compiled", len, {"nogil": True})
+
+
 class Leaves:
     """A drawn ensemble as the kernels see it, with an order of flips in steps of several leaves of one tree."""
 
