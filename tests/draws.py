@@ -49,7 +49,9 @@ def problems(draw, *, forests_only: bool = False) -> Problem:
     seed = draw(st.integers(0, 2**16))
     depth = draw(st.sampled_from([None, 1, 2, 3, 5]))
     n_trees = draw(st.integers(1, 7))
-    weight = draw(st.sampled_from([None, None, "balanced", {0: 1, 1: 3}, {0: 2.5, 1: 1.25}]))
+    weight = draw(
+        st.sampled_from([None, None, "balanced", {0: 1, 1: 3}, {0: 2.5, 1: 1.25}, {0: 0.1, 1: 0.3}, {1: 0.7}])
+    )
     forest = {"max_depth": depth, "class_weight": weight, "random_state": seed, "n_jobs": 1}
     models = [
         RandomForestClassifier(n_trees, **forest),

@@ -29,7 +29,7 @@ class LiteralForest:
             return [1, 1]
         if class_weight == "balanced":
             return [Fraction(len(self.y), 2 * int((self.y == k).sum())) for k in (0, 1)]
-        return [Fraction(class_weight[label]) for label in labels]
+        return [Fraction(str(class_weight.get(label, 1))) for label in labels]  # 0.1 is a tenth
 
     def decisions(self):
         return self.model.predict(self.X) == self.model.classes_[self.favorable]

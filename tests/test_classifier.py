@@ -77,6 +77,31 @@ def test_train_selects_on_the_rows_it_trained_on():
     assert clf.selection_ == by_hand.select(epsilon=0.2)
 
 
+def test_every_parameter_reaches_the_path(monkeypatch):
+    given = {}
+
+    def spy(*args, **kwargs):
+        given.update(kwargs)
+        return trace_path(*args, **kwargs)
+
+    monkeypatch.setattr("eifffel.classifier.trace_path", spy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = fit(strategy="tree", privileged=0, favorable=0, n_jobs=2, verbose=1, rule="paper")
+    expected = {"strategy": "tree", "privileged": 0, "favorable": 0, "n_jobs": 2, "verbose": 1}
+    assert {name: given[name] for name in expected} == expected
+    assert (clf.path_.strategy, clf.path_.groups, clf.path_.favorable) == ("tree", (1, 0), 0)
+    assert clf.selection_.rule == "paper"
+
+
+def test_a_failed_fit_leaves_an_unfitted_classifier():
+    clf = classifier()
+    with pytest.raises(ValueError, match="must have two values"):
+        clf.fit(X, y, sensitive_features=np.zeros(600))
+    with pytest.raises(NotFittedError):
+        clf.predict(X)
+
+
 def test_the_same_seed_gives_the_same_result():
     np.testing.assert_array_equal(fit().predict_proba(X), fit().predict_proba(X))
     assert (fit(random_state=1).predict_proba(X) != fit().predict_proba(X)).any()
@@ -134,7 +159,8 @@ def test_an_unmet_bound_warns_and_is_said():
 def test_sample_weight_trains_scores_and_selects():
     weight = np.random.RandomState(0).uniform(0.5, 2, 600)
     clf = classifier().fit(X, y, sensitive_features=s, sample_weight=weight)
-    total = clf.path_.counts.totals.sum() + clf.path_.leaf_counts.totals.sum()
+    scoring = clf.path_.leaf_counts
+    total = clf.path_.counts.totals.sum() + scoring.totals.sum() * scoring.unit
     assert total == pytest.approx(weight.sum())
     assert (clf.path_.model.predict_proba(X) != fit().path_.model.predict_proba(X)).any()
 
@@ -174,6 +200,16 @@ def test_a_group_missing_from_one_part_is_an_error():
     lonely[0] = 1
     with pytest.raises(ValueError, match="group 1 has 1 rows in all, too few to be among both"):
         classifier().fit(X[:40], np.arange(40) % 2, sensitive_features=lonely)
+
+
+def test_parts_that_cannot_be_used_are_noticed_before_training():
+    weight = np.ones(600)
+    weight[s == 1] = 0
+    weight[np.flatnonzero(s == 1)[0]] = 1  # all the weight of the group is in one part
+    with pytest.raises(ValueError, match="too few to be among both the scoring and the selection rows"):
+        classifier(UntrainableForest()).fit(X, y, sensitive_features=s, sample_weight=weight)
+    with pytest.raises(ValueError, match="the training rows are of one class only"):
+        classifier(UntrainableForest(), select_on="train").fit(X, y, sensitive_features=s, sample_weight=y)
 
 
 def test_an_unfitted_classifier_says_so():

@@ -37,7 +37,7 @@ def test_same_flips_same_order_same_stop(strategy, problem, epsilon, alpha):
 
 
 def test_complete_path_of_a_larger_forest():
-    # Epsilon 0 and no alpha on a forest that cannot reach it: the literal loop makes every flip there is.
+    # A bound below any discrimination and no alpha: the literal loop makes every flip there is.
     X, y, s = people(150, seed=5)
     model = RandomForestClassifier(8, random_state=1, n_jobs=1).fit(X, y)
     path = trace_path(model, X, y, sensitive_features=s, privileged=1)
@@ -67,3 +67,17 @@ def test_order_does_not_depend_on_row_order(problem, seed, strategy):
     straight, mixed = problem.trace(strategy=strategy), problem.trace(shuffled, strategy=strategy)
     np.testing.assert_array_equal(straight.order.leaf, mixed.order.leaf)
     np.testing.assert_array_equal(straight.counts.favorable, mixed.counts.favorable)
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+def test_many_trees_of_equal_discrimination(strategy):
+    # Twenty trees, most of them alike, some without candidates: ties go to the lowest tree, and none makes no step.
+    X, y, s = people(60, seed=8, n_values=2)
+    model = RandomForestClassifier(20, max_depth=1, max_features=None, bootstrap=False, random_state=0, n_jobs=1)
+    model.fit(X, y)
+    for tree in model.estimators_[5::5]:
+        tree.tree_.value[:] = 0.5
+    path = trace_path(model, X, y, sensitive_features=s, strategy=strategy, privileged=1)
+    flips, step = run_literally(strategy, model, X, y, s, 1, epsilon=-1, alpha=np.inf)
+    assert step == path.n_steps > 16
+    assert [(r["tree"], r["leaf"], r["step"]) for r in path.flips(path.n_steps)] == flips

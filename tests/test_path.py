@@ -3,6 +3,7 @@
 import pickle
 import sys
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -75,6 +76,46 @@ def test_scoring_with_whole_weights_is_scoring_repeated_rows():
     np.testing.assert_allclose(weighted.counts.favorable, repeated.counts.favorable, atol=1e-9)
 
 
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+def test_real_weights_depend_on_neither_row_order_nor_jobs_nor_unit(strategy):
+    for seed in range(10):
+        X, y, s = people(150, seed)
+        model = RandomForestClassifier(6, random_state=seed, n_jobs=1).fit(X, y)
+        random = np.random.RandomState(seed)
+        weight = random.choice([0.1, 0.2, 0.3, 0.7], 150)
+        mixed = random.permutation(150)
+
+        def trace(rows, weight, strategy=strategy, model=model, X=X, y=y, s=s, **options):
+            given = None if weight is None else weight[rows]
+            return trace_path(
+                model, X[rows], y[rows], sensitive_features=s[rows], sample_weight=given, strategy=strategy, **options
+            )
+
+        every = np.arange(150)
+        first = trace(every, weight)
+        for other in (trace(mixed, weight), trace(every, weight, n_jobs=3)):
+            np.testing.assert_array_equal(first.order.leaf, other.order.leaf)
+            np.testing.assert_array_equal(first.counts.favorable, other.counts.favorable)
+        equal, unweighted = trace(every, np.full(150, 0.1)), trace(every, None)
+        np.testing.assert_array_equal(equal.order.leaf, unweighted.order.leaf)
+        np.testing.assert_allclose(equal.counts.favorable, unweighted.counts.favorable / 10, rtol=1e-9)
+        for epsilon in (0.05, 0.1, 0.2):
+            for alpha in (None, 0.0, 0.02):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConstraintNotMetWarning)
+                    chosen = [path.select(epsilon=epsilon, alpha=alpha) for path in (equal, unweighted)]
+                assert (chosen[0].step, chosen[0].met) == (chosen[1].step, chosen[1].met)
+
+
+def test_the_favoured_group_is_found_by_weight():
+    # Unweighted the model favours group 1; with the weight on the favoured of group 0 it does not.
+    X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    y, s = np.array([1, 0, 1, 1, 0]), np.array([0, 0, 1, 1, 1])
+    model = RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, y)
+    assert trace_path(model, X, y, sensitive_features=s).groups == (0, 1)
+    assert trace_path(model, X, y, sensitive_features=s, sample_weight=[9, 1, 1, 1, 1]).groups == (1, 0)
+
+
 def test_measure_on_the_selection_rows_is_the_path_itself(traced):
     path, rows = traced
     again = path.measure(*rows, n_jobs=2)
@@ -96,7 +137,11 @@ def test_without_labels_accuracy_is_that_of_the_scoring_rows(traced):
         unlabelled.metric("equalized_odds_difference")
     measured = path.measure(X, None, s)
     np.testing.assert_array_equal(measured.discrimination, path.discrimination)
-    assert measured.accuracy_counts.rows == "selection rows"
+    assert measured.accuracy_counts is path.accuracy_counts
+    if find_spec("pandas"):
+        columns = set(unlabelled.to_frame().columns)
+        assert "scoring_accuracy" in columns
+        assert "accuracy" not in columns
 
 
 def test_metric_by_name(traced):
@@ -223,8 +268,9 @@ def test_a_changed_model_is_noticed():
     X, y, s = people(100, seed=6)
     model = RandomForestClassifier(3, random_state=0).fit(X, y)
     path = trace_path(model, X, y, sensitive_features=s)
-    for labels in (1 - y, np.where(y, "yes", "no"), np.arange(100) % 3):  # other leaves, other labels, three labels
-        model.fit(X, labels)
+    # Other leaves, other splits, other labels, three labels.
+    for rows, labels in ((X, 1 - y), (X + 100, y), (X, np.where(y, "yes", "no")), (X, np.arange(100) % 3)):
+        model.fit(rows, labels)
         for use in (path.model_at, path.flips, path.rules):
             with pytest.raises(ModelChangedError, match="have changed since the path was traced"):
                 use(1)

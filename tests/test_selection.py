@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eifffel import ConstraintNotMetWarning
 from eifffel.selection import RULES, select_step
 
-ROWS = {"discrimination_rows": "selection rows", "accuracy_rows": "selection rows"}
+ROWS = {"tolerance": 0, "discrimination_rows": "selection rows", "accuracy_rows": "selection rows"}
 points = st.lists(st.tuples(st.integers(-20, 40), st.integers(0, 20)), min_size=1, max_size=12)
 
 
@@ -86,3 +86,14 @@ def test_the_advice_names_only_bounds_that_were_given():
         select(np.array([0.25]), np.array([0.75]), epsilon=0.01, alpha=None, rule="first")
     with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon or alpha$"):
         select(np.array([0.25]), np.array([0.75]), epsilon=0.01, alpha=0.5, rule="first")
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_with_real_weights_a_bound_is_met_up_to_rounding(rule):
+    off_by = np.array([0.5, 0.1 + 1e-12]), np.array([1.0, 0.9 - 1e-12])
+    for tolerance, met in ((0, False), (1e-9, True)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConstraintNotMetWarning)
+            asked = {"epsilon": 0.1, "alpha": 0.1, "rule": rule} | ROWS | {"tolerance": tolerance}
+            chosen = select_step(*off_by, 1 - off_by[1], np.zeros((2, 2)), **asked)
+        assert chosen.met == met

@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from draws import people
 from eifffel import PrivilegedGroupWarning, trace_path
+from eifffel._validation import check_favorable
 from eifffel.strategies import STRATEGIES
 
 X, y, s = people(200, seed=1)
@@ -142,6 +143,8 @@ LABELS = np.array(["no", "yes"])
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
         ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
         ({"sensitive_features": s.astype("datetime64[s]")}, "must be numbers, booleans or strings, got datetime64"),
+        ({"sensitive_features": np.ma.masked_array(s, s == 1)}, r"sensitive_features has \d+ missing values"),
+        ({"sensitive_features": [*np.array(["f", "m"])[s[1:]].tolist(), float("nan")]}, "has 1 missing values"),
         ({"privileged": 2}, "privileged must be one of the groups 0, 1, got 2"),
         ({"privileged": "1"}, "privileged must be one of the groups 0, 1, got '1'"),
         ({"favorable": 7}, "favorable must be one of the labels 0, 1, got 7"),
@@ -188,6 +191,10 @@ def test_labels_that_do(labels):
     path = trace(model=model, y=labels[y])
     assert path.favorable == labels[1]
     np.testing.assert_array_equal(path.counts.favorable, trace().counts.favorable)
+
+
+def test_zero_and_one_among_objects_are_zero_and_one():
+    assert check_favorable(np.array([0, 1], object), None) == 1
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

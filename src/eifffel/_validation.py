@@ -24,12 +24,15 @@ class Rows:
     label : ndarray of shape (n_rows,) or None
         1 is the favourable class; ``None`` where labels are not known.
     weight : ndarray of shape (n_rows,)
-        Integer ones, or the float64 sample weights.
+        int64: ones, or sample weights in fixed point, whose sums are the same in any order of the rows.
+    unit : int or float
+        What a weight of 1 stands for: the integer 1 without sample weights.
     """
 
     group: np.ndarray
     label: np.ndarray | None
     weight: np.ndarray
+    unit: float
 
     @property
     def n_labels(self) -> int:
@@ -44,11 +47,15 @@ class Rows:
         """The same rows with the two groups exchanged."""
         return replace(self, group=1 - self.group)
 
-    def cell_totals(self) -> np.ndarray:
-        """Weight of the rows per group and label, shape (2, n_labels)."""
-        # bincount adds float64, which is exact for counts of rows.
-        totals = np.bincount(self.cell, weights=self.weight, minlength=2 * self.n_labels)
-        return totals.reshape(2, self.n_labels).astype(self.weight.dtype)
+    def in_weight(self, units: np.ndarray) -> np.ndarray:
+        """Sums of ``weight`` as sums of sample weights: float64 if there are any, else the counts as they are."""
+        return units if isinstance(self.unit, int) else units * self.unit
+
+    def weigh_cells(self, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Weight of all rows, or of the chosen ones, per group and label, in units; shape (2, n_labels)."""
+        cell = self.cell
+        inside = [cell == k if chosen is None else (cell == k) & chosen for k in range(2 * self.n_labels)]
+        return np.array([self.weight[rows].sum() for rows in inside], np.int64).reshape(2, self.n_labels)
 
 
 def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool = False) -> None:
@@ -98,7 +105,7 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
         if len(matches) != 1:
             raise ValueError(f"favorable must be one of the labels {_listed(classes.tolist())}, got {favorable!r}")
         return int(matches[0])
-    if classes.dtype.kind not in "biuf" or classes.tolist() not in ([0, 1], [-1, 1]):
+    if classes.tolist() not in ([0, 1], [-1, 1]):
         raise ValueError(
             f"the labels are {_listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
             "a person. Only for labels 0/1, -1/1 and booleans is the larger one taken by default"
@@ -121,19 +128,16 @@ def check_binary_labels(y: Any) -> np.ndarray:
     return np.array(distinct, dtype=values.dtype)
 
 
-def check_weighted_labels(rows: Rows) -> None:
-    """Raise unless both labels have weight."""
-    if not rows.cell_totals().sum(axis=0).all():
-        raise ValueError("sample_weight leaves rows of one class only, which is nothing to learn from")
-
-
-def check_split(group: np.ndarray, groups: Sequence[Any], parts: Sequence[np.ndarray]) -> None:
-    """Raise unless both groups have rows in each part."""
+def check_split(rows: Rows, groups: Sequence[Any], parts: Sequence[np.ndarray], *, train: bool) -> None:
+    """Raise unless both groups have weight in each part, and both labels in the first if a model is trained on it."""
+    positive = [part[rows.weight[part] > 0] for part in parts]
+    if train and len(np.unique(rows.cell[positive[0]] % 2)) < 2:
+        raise ValueError("the training rows are of one class only, which is nothing to learn from; give more rows")
     for code, value in enumerate(groups):
-        if not all((group[part] == code).any() for part in parts):
+        if not all((rows.group[part] == code).any() for part in positive):
             raise ValueError(
-                f"group {value!r} has {np.sum(group == code)} rows in all, too few to be among both the scoring and "
-                "the selection rows; give more rows of it, or select_on='train'"
+                f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be among both the scoring "
+                "and the selection rows; give more rows of it, or select_on='train'"
             )
 
 
@@ -208,8 +212,8 @@ class Coding:
             _check_length(f"y of {rows}", labels, n_rows)
             _check_known(f"y of {rows}", distinct, self.classes.tolist(), "the labels")
             label = (labels == self.classes[self.favorable]).astype(np.uint8)
-        checked = Rows(group, label, _check_weight(sample_weight, n_rows, rows))
-        for value, weight in zip(self.groups, checked.cell_totals().sum(axis=1), strict=True):
+        checked = Rows(group, label, *_check_weight(sample_weight, n_rows, rows))
+        for value, weight in zip(self.groups, checked.weigh_cells().sum(axis=1), strict=True):
             if weight == 0:
                 with_weight = "" if sample_weight is None else " with a weight above 0"
                 raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
@@ -235,9 +239,10 @@ def _check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: s
         raise ValueError(f"{name} has {_listed(unknown)}, not among {what} {_listed(known)}")
 
 
-def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
+def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> tuple[np.ndarray, float]:
+    """The weights in whole units, and the unit."""
     if sample_weight is None:
-        return np.broadcast_to(np.int64(1), n_rows)
+        return np.broadcast_to(np.int64(1), n_rows), 1
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -248,7 +253,12 @@ def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
         raise ValueError(f"sample_weight of {rows} must be finite and not negative")
     if not weight.any():
         raise ValueError(f"sample_weight of {rows} is zero for every row")
-    return weight
+    # As many binary digits as sums of all rows leave room for in 63 bits.
+    digits = 62 - int(np.ceil(np.log2(weight.max()) + np.log2(n_rows)))
+    fixed = np.rint(np.ldexp(weight, digits)).astype(np.int64)
+    # Whole or equal weights become small integers, with which scoring is exact.
+    divisor = int(np.gcd.reduce(fixed))
+    return fixed // divisor, float(np.ldexp(divisor, -digits))
 
 
 def _check_length(name: str, values: np.ndarray, n_rows: int) -> None:
@@ -275,7 +285,7 @@ def _column(name: str, values: Any) -> tuple[np.ndarray, list[Any]]:
         n_missing = int(series.is_null().sum())
         array: np.ndarray = series.drop_nulls().to_numpy()
     else:
-        n_missing = 0
+        n_missing = int(np.ma.count_masked(values)) if isinstance(values, np.ma.MaskedArray) else 0
         array = np.asarray(values)
         if isinstance(values, list | tuple) and array.dtype.kind in "US":
             array = np.array(values, dtype=object)  # NumPy would make strings of numbers among them

@@ -23,7 +23,6 @@ from eifffel._validation import (
     check_n_jobs,
     check_privileged,
     check_split,
-    check_weighted_labels,
 )
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
@@ -166,34 +165,25 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_privileged(groups, self.privileged)
         rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight, rows="the rows given")
         if sample_weight is not None:
-            sample_weight = rows.weight
-            check_weighted_labels(rows)
+            sample_weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(rows.group))
         routed = self._route(sensitive_features, sample_weight, fit_params, frozen)
 
         scoring, selection = self._split(rows)
         self.selection_rows_ = scoring if selection is None else selection
-        if selection is not None:
-            check_split(rows.group, groups, (scoring, selection))
+        check_split(rows, groups, [part for part in (scoring, selection) if part is not None], train=not frozen)
+
+        def take(part: np.ndarray | None) -> tuple[Any, ...]:
+            columns = (X, y, sensitive_features, sample_weight)
+            if part is None:
+                return columns
+            return tuple(None if column is None else _safe_indexing(column, part) for column in columns)
+
+        X_scoring, y_scoring, s_scoring, weight_scoring = take(None if selection is None else scoring)
         if frozen:
             model = self.estimator.estimator
         else:
             model = clone(self.estimator)
-            model.fit(
-                _safe_indexing(X, scoring),
-                _safe_indexing(y, scoring),
-                **_check_method_params(X, params=routed, indices=scoring),
-            )
-
-        def take(part: np.ndarray) -> tuple[Any, Any, Any, Any]:
-            weight = None if sample_weight is None else sample_weight[part]
-            return (
-                _safe_indexing(X, part),
-                _safe_indexing(y, part),
-                _safe_indexing(sensitive_features, part),
-                weight,
-            )
-
-        X_scoring, y_scoring, s_scoring, weight_scoring = take(scoring)
+            model.fit(X_scoring, y_scoring, **_check_method_params(X, params=routed, indices=scoring))
         self.path_: FairnessPath = trace_path(
             model,
             X_scoring,
@@ -211,17 +201,17 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide; no sensitive attribute is needed."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of the edited ensemble, columns in the order of ``classes_``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
     def at(self, *, epsilon: Any = UNCHANGED, alpha: Any = UNCHANGED, rule: Any = UNCHANGED) -> "EiFFFeLClassifier":
         """The same fitted path under another bound: a new classifier, without refitting."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         given = {"epsilon": epsilon, "alpha": alpha, "rule": rule}
         other = copy.copy(self)
         other.set_params(**{name: value for name, value in given.items() if value is not UNCHANGED})
@@ -229,7 +219,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def changed(self, X: Any) -> np.ndarray:
         """The rows whose decision the edit changed: records of ``row``, ``before`` and ``after``."""
-        check_is_fitted(self)
+        check_is_fitted(self, "estimator_")
         before = self.path_.model.predict(X)
         after = self.estimator_.predict(X)
         rows = np.flatnonzero(before != after)

@@ -17,16 +17,16 @@ class LeafCounts:
     Attributes
     ----------
     counts : ndarray of shape (n_leaves, 2, 2)
-        int64 for unit weights, float64 for real ones.
+        int64, in units.
     totals : ndarray of shape (2, 2)
-        All rows per group and label.
+        All rows per group and label, in units.
+    unit : int or float
+        The weight of a row that counts 1; the integer 1 without sample weights.
     """
 
     counts: np.ndarray
     totals: np.ndarray
-
-    def __add__(self, other: "LeafCounts") -> "LeafCounts":
-        return LeafCounts(self.counts + other.counts, self.totals + other.totals)
+    unit: float
 
 
 def count_leaves(
@@ -34,11 +34,11 @@ def count_leaves(
 ) -> LeafCounts:
     """Count labelled rows in the leaves that ``index`` puts them in."""
     cell = rows.cell
-    counts = np.zeros((view.n_leaves, 4), rows.weight.dtype)
+    counts = np.zeros((view.n_leaves, 4), np.int64)
 
     def fill(t: int) -> None:
         own = counts[view.leaf_offset[t] : view.leaf_offset[t + 1]]
         _kernels.count_leaves(index[t], cell, rows.weight, own)
 
     run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="counting leaves")
-    return LeafCounts(counts.reshape(-1, 2, 2), rows.cell_totals())
+    return LeafCounts(counts.reshape(-1, 2, 2), rows.weigh_cells(), rows.unit)

@@ -147,8 +147,7 @@ def measure(
     coding = Coding(classes, check_favorable(classes, favorable), groups)
     truth = coding.encode(y_true, y_true, sensitive_features, sample_weight, rows="y_true")
     decided = coding.encode(y_true, y_pred, sensitive_features, sample_weight, rows="y_pred").label
-    totals = truth.cell_totals()
-    chosen = np.bincount(truth.cell, weights=truth.weight * decided, minlength=4).reshape(2, 2)
+    chosen, totals = truth.in_weight(truth.weigh_cells(np.asarray(decided) == 1)), truth.in_weight(truth.weigh_cells())
     index = check_privileged(groups, privileged)
     if index is None:
         index = int(discrimination(chosen, totals) > 0)

@@ -12,7 +12,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel._validation import Coding, Rows, check_choice, check_step
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import ModelChangedError, UnsupportedModelError
+from eifffel.exceptions import ModelChangedError, UnsupportedModelError, ViewMismatchError
 from eifffel.leaves import LeafCounts
 from eifffel.replay import replay_flips
 from eifffel.rules import Rule, read_rules
@@ -148,6 +148,8 @@ class FairnessPath:
             epsilon=epsilon,
             alpha=alpha,
             rule=rule,
+            # Counts of rows are exact; sums of real weights round.
+            tolerance=0 if self.counts.favorable.dtype.kind == "i" else 1e-9,
             discrimination_rows=self.counts.rows,
             accuracy_rows=self.accuracy_counts.rows,
         )
@@ -160,7 +162,11 @@ class FairnessPath:
         """A copy of the model with the flips up to ``step`` made: the same class, ready to predict."""
         flipped = self.order.leaf[: self.n_flips(step)]
         view = self._view()
-        return view.write(view.flip(flipped))
+        wanted = view.flip(flipped)
+        model = view.write(wanted)
+        if not np.array_equal(view_ensemble(model, favorable=self.favorable).leaf_value, wanted):
+            raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
+        return model
 
     def flips(self, step: int) -> np.ndarray:
         """One record per leaf that is flipped at ``step``, in the order of flipping.
@@ -181,7 +187,7 @@ class FairnessPath:
                 ("after", np.float64),
                 ("score", np.float64),
                 ("step", np.int64),
-                *((cell, self.leaf_counts.counts.dtype) for cell in CELLS),
+                *((cell, np.result_type(self.leaf_counts.unit, np.int64)) for cell in CELLS),
             ],
         )
         records["tree"] = view.leaf_tree[leaves]
@@ -190,7 +196,7 @@ class FairnessPath:
         records["score"] = self.leaf_score[leaves]
         records["step"] = self.order.step[:n]
         for cell, counts in zip(CELLS, self.leaf_counts.counts[leaves].reshape(n, 4).T, strict=True):
-            records[cell] = counts
+            records[cell] = counts * self.leaf_counts.unit
         return records
 
     def rules(self, step: int, feature_names: Sequence[str] | None = None) -> list[Rule]:
@@ -226,6 +232,8 @@ class FairnessPath:
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """One row per step: discrimination, accuracy, selection rates and flips so far.
 
+        Accuracy is called ``scoring_accuracy`` where the selection rows have no labels.
+
         ``backend`` is ``"pandas"`` or ``"polars"``.
         """
         check_choice("backend", backend, ("pandas", "polars"))
@@ -236,12 +244,13 @@ class FairnessPath:
                 f"to_frame needs {backend}; install it with: pip install 'eifffel[{backend}]'"
             ) from None
         steps = np.arange(self.n_steps + 1)
+        where = "" if self.accuracy_counts.rows == self.counts.rows else "scoring_"
         columns = {
             "step": steps,
             "n_flips": np.searchsorted(self.order.step, steps, side="right"),
             "discrimination": self.discrimination,
-            "accuracy": self.accuracy,
-            "accuracy_drop": self.accuracy_drop,
+            f"{where}accuracy": self.accuracy,
+            f"{where}accuracy_drop": self.accuracy_drop,
             "selection_rate_unprivileged": self.selection_rates[:, 0],
             "selection_rate_privileged": self.selection_rates[:, 1],
         }
@@ -287,4 +296,4 @@ def measure_rows(
 ) -> PathCounts:
     """Measure every step on rows whose leaves are in ``index``."""
     favorable = replay_flips(view, index, order, rows, n_jobs=n_jobs, verbose=verbose)
-    return PathCounts(favorable, rows.cell_totals(), name)
+    return PathCounts(rows.in_weight(favorable), rows.in_weight(rows.weigh_cells()), name)

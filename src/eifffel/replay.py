@@ -18,9 +18,9 @@ def replay_flips(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> np.ndarray:
-    """Rows decided favourably after each step, shape (n_steps + 1, 2, n_labels); entry 0 is the model as it came.
+    """Rows decided favourably after each step, in units, shape (n_steps + 1, 2, n_labels).
 
-    Additive over rows.
+    Entry 0 is the model as it came. Additive over rows.
     """
     n_cells = 2 * rows.n_labels
     n_flips = len(order.leaf)
@@ -30,7 +30,7 @@ def replay_flips(
     cell = rows.cell
 
     def changes_of(part: slice) -> np.ndarray:
-        changes = np.zeros((n_cells, order.n_steps + 1), rows.weight.dtype)
+        changes = np.zeros((n_cells, order.n_steps + 1), np.int64)
         _kernels.replay(
             index,
             part.start,

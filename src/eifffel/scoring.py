@@ -1,6 +1,8 @@
 """Score_Leaves (Algorithm 1): what flipping each leaf would change, from the leaf counts alone."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,7 @@ class LeafScores:
     """The effect of flipping each leaf on its own tree.
 
     Discriminations are scaled by the sizes of both groups, ``a * |S=0| - b * |S=1|`` for ``a`` privileged
-    and ``b`` unprivileged favourable rows: integers with unit weights, so that ties are ties in any order of
-    summation.
+    and ``b`` unprivileged favourable rows: integers unless real weights are large, so that ties are ties.
 
     Attributes
     ----------
@@ -52,7 +53,11 @@ def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
     if class_weight == "balanced":
         # n / (2 * n_rows_of_label), as scikit-learn has it, times 2 * product / n.
         return n_rows_of_label[::-1].astype(np.int64)
-    return np.asarray(class_weight, np.float64)
+    # As written: 0.1 and 0.3 are 1 to 3.
+    fractions = [Fraction(repr(float(weight))).limit_denominator(10**6) for weight in class_weight]
+    common = lcm(*(fraction.denominator for fraction in fractions))
+    whole = [int(fraction * common) for fraction in fractions]
+    return np.array(whole, np.int64) if max(whole) < 10**6 else np.asarray(class_weight, np.float64)
 
 
 def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarray) -> LeafScores:
@@ -62,17 +67,20 @@ def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarra
     majority of the rows counted in it. ``delta_accu`` is the weight of the rows that disagree with that prediction
     minus the weight of those that agree.
     """
-    dtype = counts.counts.dtype
-    unprivileged, privileged = counts.totals.sum(axis=1)
-    # Integers decide exactly; of real weights, a drop below rounding is none.
-    least = dtype.type(0) if dtype.kind == "i" else 1e-12 * unprivileged * privileged
+    # Products of two counts fit 63 bits, and then decide exactly, up to 2**31 rows or units of weight; beyond that a
+    # drop below rounding is none.
+    exact = counts.totals.sum() < 2**31
+    dtype = np.dtype(np.int64 if exact else np.float64)
+    n, totals = counts.counts.astype(dtype, copy=False), counts.totals.astype(dtype, copy=False)
+    unprivileged, privileged = totals.sum(axis=1)
+    least = dtype.type(0) if exact else 1e-12 * unprivileged * privileged
     tree_discrimination = np.zeros(view.n_trees, dtype)
     drop = np.empty(view.n_leaves, dtype)
     candidate = np.empty(view.n_leaves, np.bool_)
     ratio = np.empty(view.n_leaves, np.float64)
     _kernels.score_leaves(
-        counts.counts,
-        counts.totals,
+        n,
+        totals,
         view.leaf_favorable,
         view.flippable,
         label_weight,
@@ -83,5 +91,5 @@ def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarra
         candidate,
         ratio,
     )
-    unit = float((counts.totals.sum(axis=0) * label_weight).sum() / (unprivileged * privileged))
+    unit = float((totals.sum(axis=0) * label_weight).sum() / (unprivileged * privileged))
     return LeafScores(view.leaf_offset, tree_discrimination, drop, candidate, ratio, unit)

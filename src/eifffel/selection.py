@@ -52,12 +52,14 @@ def select_step(
     epsilon: float,
     alpha: float | None,
     rule: str,
+    tolerance: float,
     discrimination_rows: str,
     accuracy_rows: str,
 ) -> Selection:
     """Choose a step; the arrays have one entry per step, ``selection_rates`` one for each group too.
 
-    A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
+    A bound counts as met up to ``tolerance``. One that no step meets gives the nearest step, ``met=False`` and a
+    `ConstraintNotMetWarning`.
     """
     check_fraction("epsilon", epsilon)
     check_fraction("alpha", alpha, optional=True)
@@ -65,12 +67,12 @@ def select_step(
     limit = np.inf if alpha is None else alpha
     if rule == "paper":
         # The loop of Algorithms 2 and 3 runs while disc > epsilon and drop < alpha.
-        stops = (discrimination <= epsilon) | (accuracy_drop >= limit)
+        stops = (discrimination <= epsilon + tolerance) | (accuracy_drop >= limit - tolerance)
         step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
-        met = bool(discrimination[step] <= epsilon)
+        met = bool(discrimination[step] <= epsilon + tolerance)
     else:
-        allowed = accuracy_drop <= limit
-        meets = allowed & (np.abs(discrimination) <= epsilon)
+        allowed = accuracy_drop <= limit + tolerance
+        meets = allowed & (np.abs(discrimination) <= epsilon + tolerance)
         met = bool(meets.any())
         if not met:
             step = int(np.argmin(np.where(allowed, np.abs(discrimination), np.inf)))

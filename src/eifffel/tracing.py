@@ -154,5 +154,5 @@ def trace_path(
 def _advantage(view: EnsembleView, index: np.ndarray, rows: Rows, n_jobs: int | None) -> float:
     """The selection rate of group 1 minus that of group 0 under the model as it came."""
     decided = view.decide(index, n_jobs=n_jobs)
-    chosen = np.bincount(rows.group, weights=rows.weight * decided, minlength=2)
-    return float(metrics.discrimination(chosen[:, None], rows.cell_totals()))
+    chosen, totals = rows.in_weight(rows.weigh_cells(decided)), rows.in_weight(rows.weigh_cells())
+    return float(metrics.discrimination(chosen, totals))

@@ -80,7 +80,20 @@ def test_view_predicts_what_the_model_predicts(model, favorable):
     np.testing.assert_array_equal(view.leaf_node[leaves[:, 0]], view.apply_tree(0, view.check_rows(X)))
 
 
-@pytest.mark.parametrize("name", ["forest of 6", "extra trees", "bagging", "forest, two jobs"])
+def test_class_weight_of_bagging_whose_first_tree_saw_one_class():
+    model = BaggingClassifier(DecisionTreeClassifier(class_weight={0: 1, 1: 3}), n_estimators=3, random_state=0)
+    model.fit(X, y)
+    model.estimators_[0] = DecisionTreeClassifier(class_weight={0: 1, 1: 3}).fit(X, np.ones(len(X), int))
+    assert view_ensemble(model).class_weight == (1.0, 3.0)
+
+
+# Grown to pure leaves in an even number, so that votes tie.
+EVEN = [
+    name for name, model in MODELS.items() if getattr(model, "n_estimators", 1) == 6 and name != "bagging, extra trees"
+]
+
+
+@pytest.mark.parametrize("name", EVEN)
 def test_exact_ties_are_decided_as_the_model_decides_them(name, favorable):
     # Trees grown on noise until their leaves are pure: each votes 0 or 1, and three against three is common.
     random = np.random.RandomState(0)
@@ -92,21 +105,26 @@ def test_exact_ties_are_decided_as_the_model_decides_them(name, favorable):
     np.testing.assert_array_equal(view.decide(index_of(view, rows[tied])), model.predict(rows[tied]) == favorable)
 
 
-def test_ties_of_fractions_that_float64_rounds_are_decided_as_the_model_decides_them(favorable):
-    # Leaves of 1/3 and 2/3: the two sums round differently, and predict sees whichever is larger.
+def test_near_ties_are_decided_as_the_model_decides_them(favorable):
+    # Three leaves of 1/3 against one of 1: sums that tie in arithmetic but round, in float64 and in fixed point.
     random = np.random.RandomState(0)
-    coarse = random.randint(0, 3, (60, 3)).astype(float)
-    model = BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=6, random_state=0)
-    model.fit(coarse, random.randint(0, 2, 60))
-    for tree in model.estimators_:
-        leaves = np.flatnonzero(tree.tree_.children_left == -1)
-        third = random.randint(0, 2, len(leaves))
-        tree.tree_.value[leaves, 0, 0] = np.where(third, 1 / 3, 2 / 3)
-        tree.tree_.value[leaves, 0, 1] = np.where(third, 2 / 3, 1 / 3)
-    near = np.abs(model.predict_proba(coarse)[:, 0] - 0.5) < 1e-9
-    assert near.sum() > 5, "the case does not test what it is for"
-    view = view_ensemble(model, favorable=favorable)
-    np.testing.assert_array_equal(view.decide(index_of(view, coarse)), model.predict(coarse) == favorable)
+    coarse = random.randint(0, 20, (4000, 3)).astype(float)
+    for n_trees in (6, 48, 150):
+        model = BaggingClassifier(DecisionTreeClassifier(max_depth=6), n_estimators=n_trees, random_state=0)
+        model.fit(coarse, random.randint(0, 2, 4000))
+        for tree in model.estimators_:
+            leaves = np.flatnonzero(tree.tree_.children_left == -1)
+            fraction = random.choice([0, 1, 1 / 3, 2 / 3, 1 / 6, 5 / 6], len(leaves))
+            tree.tree_.value[leaves, 0, 0] = 1 - fraction
+            tree.tree_.value[leaves, 0, 1] = fraction
+        near = np.abs(model.predict_proba(coarse)[:, 0] - 0.5) < 1e-9
+        assert near.sum() > 5, "the case does not test what it is for"
+        view = view_ensemble(model, favorable=favorable)
+        index = index_of(view, coarse)
+        total = view.margin[index.T + view.leaf_offset[:-1]].sum(axis=1)
+        np.testing.assert_array_equal(view.decide(index), model.predict(coarse) == favorable)
+        if n_trees > 6:
+            assert (total[near] != 0).any(), "fixed point rounds too"
 
 
 def test_a_leaf_of_equal_fractions_goes_to_the_first_class_and_is_not_flippable(favorable):
@@ -202,6 +220,7 @@ def test_a_bagged_tree_that_saw_one_class_is_read_and_left_alone():
     for favorable in (0, 1):
         view = view_ensemble(model, favorable=favorable)
         np.testing.assert_array_equal(view.decide(index_of(view, X)), model.predict(X) == favorable)
+        assert view.class_weight is None
         own = slice(view.leaf_offset[1], view.leaf_offset[2])
         assert not view.flippable[own].any()
         np.testing.assert_array_equal(view.write(view.leaf_value).predict_proba(X), model.predict_proba(X))
@@ -209,7 +228,13 @@ def test_a_bagged_tree_that_saw_one_class_is_read_and_left_alone():
 
 @pytest.mark.parametrize(
     ("class_weight", "expected"),
-    [(None, None), ("balanced", "balanced"), ("balanced_subsample", "balanced"), ({0: 1, 1: 3}, (1.0, 3.0))],
+    [
+        (None, None),
+        ("balanced", "balanced"),
+        ("balanced_subsample", "balanced"),
+        ({0: 1, 1: 3}, (1.0, 3.0)),
+        ({1: 3}, (1.0, 3.0)),
+    ],
 )
 def test_class_weight_is_read(class_weight, expected):
     model = RandomForestClassifier(3, class_weight=class_weight, random_state=0).fit(X, y)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._validation import check_favorable
-from eifffel.ensembles._base import NEVER, EnsembleView, TreeStructure
+from eifffel.ensembles._base import EnsembleView, TreeStructure
 from eifffel.exceptions import UnsupportedModelError
 
 VIEWS = {
@@ -30,7 +30,7 @@ REMEDIES = {
     "ABCMeta": "pass a fitted instance, not the class",
 }
 
-__all__ = ["NEVER", "VIEWS", "EnsembleView", "TreeStructure", "find_view", "view_ensemble"]
+__all__ = ["VIEWS", "EnsembleView", "TreeStructure", "find_view", "view_ensemble"]
 
 
 def find_view(model: Any) -> type[EnsembleView]:

@@ -203,9 +203,13 @@ class EnsembleView(ABC):
         return leaf_value
 
     def fingerprint(self) -> str:
-        """SHA-256 of the leaves: where they are and what they say."""
-        digest = hashlib.sha256()
-        for array in (self.leaf_offset, self.leaf_node, self.leaf_value):
+        """SHA-256 of the classes, the splits and the leaves: which rows they hold and what they say."""
+        digest = hashlib.sha256(repr(self.classes.tolist()).encode())
+        arrays = [self.leaf_offset, self.leaf_node, self.leaf_value]
+        for t in range(self.n_trees):
+            structure = self.structure(t)
+            arrays += [structure.feature.astype(np.int32), structure.threshold]
+        for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 

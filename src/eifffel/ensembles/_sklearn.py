@@ -69,12 +69,15 @@ class _AveragedTreesView(EnsembleView):
         if weight is None or isinstance(weight, str):
             # "balanced_subsample" balances every bootstrap sample, whose label shares are those of all rows.
             return None if weight is None else "balanced"
-        names = self._class_weight_owner.classes_
-        return tuple(float(weight.get(names[k], 1.0)) for k in (1 - self.favorable, self.favorable))
+        return tuple(float(weight.get(self._class_weight_keys[k], 1.0)) for k in (1 - self.favorable, self.favorable))
 
     @property
     def _class_weight_owner(self) -> Any:
         return self.model
+
+    @property
+    def _class_weight_keys(self) -> Any:
+        return self.classes
 
     def model_outputs(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
         fractions = self.model.predict_proba(rows)
@@ -164,5 +167,8 @@ class BaggingView(_AveragedTreesView):
 
     @property
     def _class_weight_owner(self) -> Any:
-        # Bagging encodes the labels, so the keys of the trees' class_weight are the codes.
         return self._trees[0]
+
+    @property
+    def _class_weight_keys(self) -> Any:
+        return (0, 1)  # bagging encodes the labels before its trees see them
