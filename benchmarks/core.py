@@ -125,6 +125,7 @@ def compare(name: str, forest, X, y, s, fit_seconds: float, repeats: int) -> Non
     say()
     say(f"{X.shape[0]:,} rows x {X.shape[1]} features, {len(forest.estimators_)} trees, {n_leaves:,} leaves;")
     say(f"n_jobs={N_JOBS} throughout; medians of {repeats} turns, in each of which predict and both paths run.")
+    say("From the leaf indices on: after the leaves are read, the trees traversed and the result checked against the model.")
     say()
     predict, total, rest = [], {"leaf": [], "tree": []}, {"leaf": [], "tree": []}
     paths = {}
@@ -251,8 +252,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         compiling, loading = first_path_seconds(cache), first_path_seconds(cache)
     say(
-        f"Compiling the kernels for leaf indices of 8 and of 16 bits into an empty cache on disk took {compiling:.1f} s; a "
-        f"new process then loads them in {loading:.2f} s. The times below are without either."
+        f"Compiling the kernels for leaf indices of 8 and 16 bits into an empty cache on disk took {compiling:.1f} s; "
+        f"a new process then loads them in {loading:.2f} s. The times below are without either."
     )
     say()
 

@@ -203,13 +203,10 @@ class EnsembleView(ABC):
         return leaf_value
 
     def fingerprint(self) -> str:
-        """SHA-256 of the classes, the splits and the leaves: which rows they hold and what they say."""
+        """SHA-256 of the classes, the thresholds and the leaves: which rows they hold and what they say."""
         digest = hashlib.sha256(repr(self.classes.tolist()).encode())
-        arrays = [self.leaf_offset, self.leaf_node, self.leaf_value]
-        for t in range(self.n_trees):
-            structure = self.structure(t)
-            arrays += [structure.feature.astype(np.int32), structure.threshold]
-        for array in arrays:
+        thresholds = (self.structure(t).threshold for t in range(self.n_trees))
+        for array in (self.leaf_offset, self.leaf_node, self.leaf_value, *thresholds):
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
 

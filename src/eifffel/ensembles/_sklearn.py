@@ -110,7 +110,7 @@ class _AveragedTreesView(EnsembleView):
             right=tree.children_right,
             feature=tree.feature if features is None else np.where(tree.feature >= 0, features[tree.feature], -2),
             threshold=tree.threshold,
-            missing_left=tree.missing_go_to_left.astype(bool),
+            missing_left=tree.missing_go_to_left,
         )
 
     def write(self, leaf_value: np.ndarray) -> Any:
