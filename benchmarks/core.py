@@ -125,7 +125,7 @@ def compare(name: str, forest, X, y, s, fit_seconds: float, repeats: int) -> Non
     say()
     say(f"{X.shape[0]:,} rows x {X.shape[1]} features, {len(forest.estimators_)} trees, {n_leaves:,} leaves;")
     say(f"n_jobs={N_JOBS} throughout; medians of {repeats} turns, in each of which predict and both paths run.")
-    say("From the leaf indices on: after the leaves are read, the trees traversed and the result checked against the model.")
+    say("From the leaf indices on: once the leaves are read, the trees traversed and both checked against the model.")
     say()
     predict, total, rest = [], {"leaf": [], "tree": []}, {"leaf": [], "tree": []}
     paths = {}
