@@ -48,7 +48,7 @@ def test_auto_is_leaf():
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_jobs_and_progress_change_nothing(strategy, capsys):
+def test_jobs_and_progress_change_nothing(strategy):
     one = trace(strategy=strategy, n_jobs=1)
     two = trace(strategy=strategy, n_jobs=2, verbose=1)
     np.testing.assert_array_equal(one.order.leaf, two.order.leaf)

@@ -72,11 +72,11 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
         raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "") -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        hint = "; rows of your own go into trace_path" if name == "select_on" and not isinstance(value, str) else ""
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{hint}")
+        remedy = f"; {hint}" if hint else ""
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{remedy}")
 
 
 def check_n_jobs(n_jobs: Any) -> None:
@@ -101,10 +101,7 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     Labels 0/1, -1/1 and booleans default to the larger; what other labels mean only the caller knows.
     """
     if favorable is not None:
-        matches = np.flatnonzero([_equal(label, favorable) for label in classes.tolist()])
-        if len(matches) != 1:
-            raise ValueError(f"favorable must be one of the labels {_listed(classes.tolist())}, got {favorable!r}")
-        return int(matches[0])
+        return _place(f"favorable must be one of the labels {_listed(classes.tolist())}", classes.tolist(), favorable)
     if classes.tolist() not in ([0, 1], [-1, 1]):
         raise ValueError(
             f"the labels are {_listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
@@ -175,10 +172,7 @@ def check_privileged(groups: Sequence[Any], privileged: Any) -> int | None:
     """The index of the privileged group in ``groups``, ``None`` where it is left open."""
     if privileged is None:
         return None
-    matches = [k for k, value in enumerate(groups) if _equal(value, privileged)]
-    if len(matches) != 1:
-        raise ValueError(f"privileged must be one of the groups {_listed(groups)}, got {privileged!r}")
-    return matches[0]
+    return _place(f"privileged must be one of the groups {_listed(groups)}", groups, privileged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,6 +316,14 @@ def _is_missing(value: Any) -> bool:
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
     )
+
+
+def _place(rule: str, values: Sequence[Any], wanted: Any) -> int:
+    """Where ``wanted`` stands among ``values``; raises with the ``rule`` that it breaks."""
+    for place, value in enumerate(values):
+        if _equal(value, wanted):
+            return place
+    raise ValueError(f"{rule}, got {wanted!r}")
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -149,7 +149,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_fraction("alpha", self.alpha, optional=True)
         check_fraction("validation_fraction", self.validation_fraction, inner=True)
         check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
-        check_choice("select_on", self.select_on, SELECT_ON)
+        check_choice("select_on", self.select_on, SELECT_ON, hint="rows of your own go into trace_path")
         check_choice("rule", self.rule, RULES)
         check_n_jobs(self.n_jobs)
         (X,), (y,) = indexable(X), indexable(y)
