@@ -15,10 +15,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import _num_samples
 
 from draws import people
 from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, UnsupportedModelError, trace_path
+from grouped import GroupedByRow
 
 X, y, s = people(600, seed=0)
 
@@ -365,19 +365,8 @@ def test_weights_are_routed_to_the_estimator_that_asks_for_them():
             classifier().fit(X, y, sensitive_features=s, sample_weight=weight)
 
 
-class GroupedByRow(EiFFFeLClassifier):
-    """For scikit-learn's checks, which know no groups: pairs of rows in turn, and the last label is favourable."""
-
-    def fit(self, X, y, sample_weight=None):
-        n_rows = _num_samples(X)
-        labels = [] if y is None else np.unique(np.asarray(y)).tolist()
-        self.favorable = labels[-1] if len(labels) == 2 else None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConstraintNotMetWarning)
-                return super().fit(X, y, sensitive_features=np.arange(n_rows) // 2 % 2, sample_weight=sample_weight)
-        finally:
-            self.favorable = None
+class GroupedClassifier(GroupedByRow, EiFFFeLClassifier):
+    pass
 
 
 NOT_EQUIVALENT = "a row of weight 0 takes a place in the random split and in the bootstrap; a row left out does not"
@@ -388,7 +377,7 @@ EXPECTED_FAILURES = {
 
 
 @parametrize_with_checks(
-    [GroupedByRow(RandomForestClassifier(3, random_state=0), alpha=0.05, random_state=0)],
+    [GroupedClassifier(RandomForestClassifier(3, random_state=0), alpha=0.05, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learns_estimator_checks(estimator, check):

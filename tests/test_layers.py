@@ -8,6 +8,7 @@ import eifffel
 LAYERS = [
     ["eifffel"],
     ["classifier"],
+    ["splitting", "_meta"],
     ["tracing"],
     ["display", "path"],
     ["replay", "rules", "selection"],

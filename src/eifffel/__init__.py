@@ -13,12 +13,15 @@ from eifffel.exceptions import (
 from eifffel.path import FairnessPath
 from eifffel.rules import Rule
 from eifffel.selection import Selection
+from eifffel.splitting import DiscriminationAwareForestClassifier, DiscriminationAwareTreeClassifier
 from eifffel.tracing import trace_path
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "ConstraintNotMetWarning",
+    "DiscriminationAwareForestClassifier",
+    "DiscriminationAwareTreeClassifier",
     "EiFFFeLClassifier",
     "FairnessPath",
     "FairnessPathDisplay",

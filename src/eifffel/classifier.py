@@ -4,37 +4,20 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import _check_method_params, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from eifffel._validation import (
-    Coding,
-    Rows,
-    check_binary_labels,
-    check_choice,
-    check_favorable,
-    check_fraction,
-    check_groups,
-    check_n_jobs,
-    check_privileged,
-    check_split,
-)
+from eifffel._meta import HeldOutClassifier
+from eifffel._validation import check_choice, check_fraction, check_n_jobs, check_privileged
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.selection import RULES, Selection
 from eifffel.strategies import STRATEGIES
 from eifffel.tracing import AUTO, trace_path
 
-SELECT_ON = ("validation", "train")
 UNCHANGED: Any = "unchanged"
 
 
-class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class EiFFFeLClassifier(HeldOutClassifier):
     """A tree ensemble made fair by flipping leaves.
 
     Fits the estimator, traces the path of all flips and keeps the step that meets the bounds. The fitted model is a
@@ -147,43 +130,20 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_fraction("epsilon", self.epsilon)
         check_fraction("alpha", self.alpha, optional=True)
-        check_fraction("validation_fraction", self.validation_fraction, inner=True)
+        self._check_split_parameters()
         check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
-        check_choice("select_on", self.select_on, SELECT_ON, hint="rows of your own go into trace_path")
         check_choice("rule", self.rule, RULES)
         check_n_jobs(self.n_jobs)
-        (X,), (y,) = indexable(X), indexable(y)
-        validate_data(self, X, skip_check_array=True)
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        if frozen:
+        if self._frozen:
             view_ensemble(self.estimator.estimator, favorable=self.favorable)
         else:
             find_view(self.estimator)
-        classes = self.estimator.estimator.classes_ if frozen else check_binary_labels(y)
-        favorable = check_favorable(classes, self.favorable)
-        groups = check_groups(sensitive_features)
-        check_privileged(groups, self.privileged)
-        rows = Coding(classes, favorable, groups).encode(X, y, sensitive_features, sample_weight, rows="the rows given")
-        if sample_weight is not None:
-            sample_weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(rows.group))
-        routed = self._route(sensitive_features, sample_weight, fit_params, frozen)
-
-        scoring, selection = self._split(rows)
-        self.selection_rows_ = scoring if selection is None else selection
-        check_split(rows, groups, [part for part in (scoring, selection) if part is not None], train=not frozen)
-
-        def take(part: np.ndarray | None) -> tuple[Any, ...]:
-            columns = (X, y, sensitive_features, sample_weight)
-            if part is None:
-                return columns
-            return tuple(None if column is None else _safe_indexing(column, part) for column in columns)
-
-        X_scoring, y_scoring, s_scoring, weight_scoring = take(None if selection is None else scoring)
-        if frozen:
-            model = self.estimator.estimator
-        else:
-            model = clone(self.estimator)
-            model.fit(X_scoring, y_scoring, **_check_method_params(X, params=routed, indices=scoring))
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params)
+        check_privileged(given.coding.groups, self.privileged)
+        scoring, selection = self._split(given)
+        self.selection_rows_ = selection
+        model = self._train(given, scoring)
+        X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
         self.path_: FairnessPath = trace_path(
             model,
             X_scoring,
@@ -191,7 +151,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             sensitive_features=s_scoring,
             sample_weight=weight_scoring,
             strategy=self.strategy,
-            select_on=None if selection is None else take(selection),
+            select_on=None if self.select_on == "train" else given.take(selection),
             privileged=self.privileged,
             favorable=self.favorable,
             n_jobs=self.n_jobs,
@@ -227,61 +187,7 @@ class EiFFFeLClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         records["row"], records["before"], records["after"] = rows, before[rows], after[rows]
         return records
 
-    @property
-    def classes_(self) -> np.ndarray:
-        check_is_fitted(self, "estimator_")
-        return self.estimator_.classes_
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """What this classifier takes itself and what it passes on to the estimator."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags.allow_nan = inner.input_tags.allow_nan
-        tags.input_tags.sparse = inner.input_tags.sparse
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def _select(self) -> "EiFFFeLClassifier":
         self.selection_: Selection = self.path_.select(epsilon=self.epsilon, alpha=self.alpha, rule=self.rule)
         self.estimator_ = self.path_.model_at(self.selection_.step)
         return self
-
-    def _route(
-        self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any], frozen: bool
-    ) -> dict[str, Any]:
-        """What the fit of the estimator receives."""
-        if frozen:
-            if fit_params:
-                raise ValueError(
-                    f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would have no effect; leave it out"
-                )
-            return {}
-        if get_config()["enable_metadata_routing"]:
-            return process_routing(
-                self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params
-            ).estimator.fit
-        return fit_params if sample_weight is None else {**fit_params, "sample_weight": sample_weight}
-
-    def _split(self, rows: Rows) -> tuple[np.ndarray, np.ndarray | None]:
-        """Scoring and selection rows; stratified by group and label as far as the cells allow."""
-        every = np.arange(len(rows.group))
-        if self.select_on == "train":
-            return every, None
-        n_held_out = int(np.ceil(self.validation_fraction * len(every)))
-        random = check_random_state(self.random_state)
-        choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
-        strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
-        return train_test_split(every, test_size=self.validation_fraction, random_state=random, stratify=strata)
-
-
-def _can_stratify(strata: np.ndarray, *part_sizes: int) -> bool:
-    """Whether each stratum can be in both parts."""
-    sizes = np.unique(strata, return_counts=True)[1]
-    return bool(sizes.min() >= 2 and len(sizes) <= min(part_sizes))

@@ -1,0 +1,166 @@
+"""What classifiers that wrap another have in common: reading rows, routing, splitting off held-out rows, training."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
+
+from eifffel._validation import (
+    Coding,
+    Rows,
+    check_binary_labels,
+    check_choice,
+    check_favorable,
+    check_fraction,
+    check_groups,
+    check_split,
+)
+
+SELECT_ON = ("validation", "train")
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRows:
+    """The rows given to ``fit``: as they came, and encoded.
+
+    Attributes
+    ----------
+    columns : tuple
+        X, y, sensitive_features and sample_weight; the last may be ``None``.
+    coding : Coding
+    rows : Rows
+    fit_params : dict
+        What the fit of the estimator inside receives beside X and y, for all rows.
+    """
+
+    columns: tuple[Any, Any, Any, Any]
+    coding: Coding
+    rows: Rows
+    fit_params: dict[str, Any]
+
+    def take(self, part: np.ndarray) -> tuple[Any, ...]:
+        """The columns of the rows at the places ``part``."""
+        if len(part) == len(self.rows.group):  # every row, in order: nothing to copy
+            return self.columns
+        return tuple(None if column is None else _safe_indexing(column, part) for column in self.columns)
+
+
+class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier around another one, whose fit takes the group of each row."""
+
+    estimator: Any
+    estimator_: Any
+
+    @property
+    def classes_(self) -> np.ndarray:
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.classes_
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What this classifier takes itself and what it passes on to the estimator."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @property
+    def _frozen(self) -> bool:
+        return isinstance(self.estimator, FrozenEstimator)
+
+    def _favorable(self, classes: np.ndarray) -> int:
+        """The index of the favourable class."""
+        return check_favorable(classes, self.favorable)
+
+    def _read(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> GivenRows:
+        """Check and encode the rows given to ``fit``."""
+        (X,), (y,) = indexable(X), indexable(y)
+        validate_data(self, X, skip_check_array=True)
+        classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
+        coding = Coding(classes, self._favorable(classes), check_groups(sensitive_features))
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
+        if sample_weight is not None:
+            sample_weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(rows.group))
+        routed = self._route(sensitive_features, sample_weight, fit_params)
+        return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)
+
+    def _route(self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
+        """What the fit of the estimator receives beside X and y."""
+        if self._frozen:
+            if fit_params:
+                raise ValueError(
+                    f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would have no effect; leave it out"
+                )
+            return {}
+        if get_config()["enable_metadata_routing"]:
+            return process_routing(
+                self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params
+            ).estimator.fit
+        routed = dict(fit_params)
+        if sample_weight is not None:
+            routed["sample_weight"] = sample_weight
+        if has_fit_parameter(self.estimator, "sensitive_features"):
+            routed["sensitive_features"] = sensitive_features
+        return routed
+
+    def _train(self, given: GivenRows, part: np.ndarray) -> Any:
+        """The estimator fitted on the rows at the places ``part``; one that is frozen as it is."""
+        if self._frozen:
+            return self.estimator.estimator
+        X, y, *_ = given.take(part)
+        params = _check_method_params(given.columns[0], params=given.fit_params, indices=part)
+        return clone(self.estimator).fit(X, y, **params)
+
+
+class HeldOutClassifier(MetaClassifier):
+    """A `MetaClassifier` that sets rows aside from training to choose on."""
+
+    select_on: str
+    validation_fraction: float
+    random_state: Any
+
+    def _check_split_parameters(self) -> None:
+        check_fraction("validation_fraction", self.validation_fraction, inner=True)
+        check_choice("select_on", self.select_on, SELECT_ON, hint="rows of your own go into trace_path")
+
+    def _split(self, given: GivenRows) -> tuple[np.ndarray, np.ndarray]:
+        """Places of the rows to train on and of those to choose on, the same with ``select_on="train"``.
+
+        Stratified by group and label as far as the cells allow.
+        """
+        rows = given.rows
+        every = np.arange(len(rows.group))
+        train = chosen = every
+        if self.select_on == "validation":
+            n_held_out = int(np.ceil(self.validation_fraction * len(every)))
+            random = check_random_state(self.random_state)
+            choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
+            strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
+            train, chosen = train_test_split(
+                every, test_size=self.validation_fraction, random_state=random, stratify=strata
+            )
+        check_split(rows, given.coding.groups, [train, chosen], train=not self._frozen)
+        return train, chosen
+
+
+def _can_stratify(strata: np.ndarray, *part_sizes: int) -> bool:
+    """Whether each stratum can be in both parts."""
+    sizes = np.unique(strata, return_counts=True)[1]
+    return bool(sizes.min() >= 2 and len(sizes) <= min(part_sizes))

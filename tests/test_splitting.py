@@ -1,0 +1,372 @@
+"""Discrimination-aware trees and forests: splits that maximise IGC + IGS, and an ordinary classifier afterwards."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import balanced_accuracy_score
+from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.tree import DecisionTreeClassifier, export_text
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from draws import people
+from eifffel import (
+    DiscriminationAwareForestClassifier,
+    DiscriminationAwareTreeClassifier,
+    EiFFFeLClassifier,
+    trace_path,
+    view_ensemble,
+)
+from grouped import GroupedByRow
+
+X, y, s = people(400, seed=0, n_values=6)
+BOTH = pytest.mark.parametrize(
+    "model",
+    [DiscriminationAwareForestClassifier(5, random_state=0), DiscriminationAwareTreeClassifier(random_state=0)],
+    ids=["forest", "tree"],
+)
+
+
+def trees_of(model):
+    return model.estimators_ if hasattr(model, "estimators_") else [model]
+
+
+# The criterion, written from its definition.
+
+
+def entropy(column, weight):
+    shares = np.array([weight[column == value].sum() for value in np.unique(column)]) / weight.sum()
+    return -sum(share * np.log2(share) for share in shares if share > 0)
+
+
+def information_gain(column, weight, left):
+    """Entropy before a split minus the mean entropy of its two sides."""
+    sides = [part for part in (left, ~left) if weight[part].sum() > 0]
+    after = sum(weight[part].sum() / weight.sum() * entropy(column[part], weight[part]) for part in sides)
+    return entropy(column, weight) - after
+
+
+def additive_gain(y, s, weight, left):
+    return information_gain(y, weight, left) + information_gain(s, weight, left)
+
+
+def candidate_splits(X):
+    """Every way to part rows at a value of one feature."""
+    for column in X.T:
+        for value in np.unique(column)[:-1]:
+            yield column <= value
+
+
+def check_every_node(tree, X, y, s, weight, max_depth):
+    """Assert that each split is the best there is and that each leaf could not be split."""
+    X, y, s, weight = X[weight > 0], y[weight > 0], s[weight > 0], weight[weight > 0]
+    pending = [(0, np.ones(len(y), bool), 0)]
+    while pending:
+        node, inside, depth = pending.pop()
+        assert weight[inside].sum() == pytest.approx(tree.weighted_n_node_samples[node], rel=1e-9)
+        gains = [additive_gain(y[inside], s[inside], weight[inside], left) for left in candidate_splits(X[inside])]
+        if tree.children_left[node] == -1:
+            pure = len(np.unique(y[inside])) == 1 and len(np.unique(s[inside])) == 1
+            assert pure or not gains or depth == max_depth, "a node that could be split was made a leaf"
+            continue
+        left = X[:, tree.feature[node]] <= tree.threshold[node]
+        chosen = additive_gain(y[inside], s[inside], weight[inside], left[inside])
+        assert chosen >= max(gains) - 1e-9, f"gain {chosen}, but a split of gain {max(gains)} was there"
+        pending.append((tree.children_left[node], inside & left, depth + 1))
+        pending.append((tree.children_right[node], inside & ~left, depth + 1))
+
+
+@st.composite
+def grown(draw):
+    """A small model grown on drawn rows, whose sensitive attribute is not among the features; and its row weights."""
+    X, y, s = people(draw(st.integers(8, 40)), draw(st.integers(0, 2**16)), draw(st.integers(2, 6)))
+    labels = draw(st.sampled_from([np.array([0, 1]), np.array(["no", "yes"])]))[y]
+    weight = None
+    if draw(st.booleans()):
+        weight = np.random.RandomState(draw(st.integers(0, 2**16))).choice([0.5, 1, 2, 3.7], len(y))
+    names = np.unique(labels).tolist()
+    class_weight = draw(st.sampled_from([None, "balanced", {names[0]: 1, names[1]: 2.5}]))
+    max_depth = draw(st.sampled_from([None, 1, 3]))
+    options = {"max_depth": max_depth, "class_weight": class_weight, "random_state": draw(st.integers(0, 2**16))}
+    model = draw(
+        st.sampled_from(
+            [
+                DiscriminationAwareForestClassifier(3, max_features=None, **options),
+                DiscriminationAwareForestClassifier(2, max_features=None, bootstrap=False, **options),
+                DiscriminationAwareTreeClassifier(**options),
+            ]
+        )
+    )
+    model.fit(X, labels, sensitive_features=s, sample_weight=weight)
+    given = np.ones(len(y)) if weight is None else weight
+    if class_weight is not None:
+        given = given * compute_sample_weight(class_weight, labels)
+    return model, X, y, s, given
+
+
+@given(grown())
+@settings(max_examples=60, deadline=None)
+def test_every_split_maximises_the_additive_gain(drawn):
+    model, X, y, s, weight = drawn
+    bootstrapped = getattr(model, "bootstrap", False)
+    for t, tree in enumerate(trees_of(model)):
+        tree_weight = weight
+        if bootstrapped:
+            drawn_times = np.bincount(model.estimators_samples_[t], minlength=len(y)).astype(float)
+            # Since 1.8 scikit-learn draws rows by weight; before, it weighted the rows drawn.
+            by_draw = np.isclose(tree.tree_.weighted_n_node_samples[0], drawn_times.sum())
+            tree_weight = drawn_times if by_draw else drawn_times * weight
+        check_every_node(tree.tree_, X, y, s, tree_weight, model.max_depth)
+
+
+def test_the_group_changes_which_splits_are_best():
+    # The first feature tells groups apart, the second labels less well: only the added term prefers the first.
+    s, noisy = np.repeat([0, 1], 40), np.tile([0, 1], 40)
+    y = np.where(np.arange(80) % 10 < 7, noisy, 1 - noisy)
+    X = np.column_stack([s, noisy]).astype(float)
+    plain = DecisionTreeClassifier(criterion="entropy", max_depth=1, random_state=0).fit(X, y)
+    aware = DiscriminationAwareTreeClassifier(max_depth=1, random_state=0).fit(X, y, sensitive_features=s)
+    assert plain.tree_.feature[0] == 1
+    assert aware.tree_.feature[0] == 0
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3}])
+def test_where_the_group_is_the_label_the_trees_are_those_of_plain_entropy(class_weight):
+    # Both gains are then the same, so the splits are, and class weights must be those of the label alone.
+    given = {"max_depth": 4, "class_weight": class_weight, "random_state": 0}
+    plain = RandomForestClassifier(7, criterion="entropy", **given).fit(X, y)
+    aware = DiscriminationAwareForestClassifier(7, **given).fit(X, y, sensitive_features=y)
+    for ours, theirs in zip(aware.estimators_, plain.estimators_, strict=True):
+        np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
+        np.testing.assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
+        np.testing.assert_allclose(ours.tree_.value, theirs.tree_.value, rtol=0, atol=1e-12)
+
+
+@BOTH
+def test_one_output_predicts_what_two_outputs_predicted_of_the_label(model):
+    plain = type(model).__mro__[2](criterion="entropy", **model.get_params()).fit(X, np.column_stack([y, s]))
+    model = clone(model).fit(X, y, sensitive_features=s)
+    np.testing.assert_array_equal(model.predict(X), plain.predict(X)[:, 0])
+    np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X)[0])
+    np.testing.assert_array_equal(model.apply(X), plain.apply(X))
+
+
+# An ordinary one-output classifier.
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "labels", [np.array([0, 1]), np.array([-1, 1]), np.array(["no", "yes"]), np.array([False, True])]
+)
+def test_labels_and_classes_are_those_given(model, labels):
+    model = clone(model).fit(X, labels[y], sensitive_features=np.array(["f", "m"])[s])
+    np.testing.assert_array_equal(model.classes_, labels)
+    assert model.classes_.dtype == labels.dtype
+    assert (model.n_outputs_, model.n_classes_, model.n_features_in_) == (1, 2, 3)
+    assert model.predict(X).dtype == labels.dtype
+    assert model.score(X, labels[y]) > 0.7
+
+
+@BOTH
+def test_it_pickles_clones_and_comes_as_scikit_learns_own_class(model):
+    fitted = clone(model).fit(X, y, sensitive_features=s)
+    plain = fitted.to_sklearn()
+    assert type(plain) in (RandomForestClassifier, DecisionTreeClassifier)
+    for other in (pickle.loads(pickle.dumps(fitted)), plain, pickle.loads(pickle.dumps(plain))):
+        np.testing.assert_array_equal(other.predict_proba(X), fitted.predict_proba(X))
+    assert b"eifffel" not in pickle.dumps(plain)
+    assert plain.criterion == "entropy"
+    trees_of(plain)[0].tree_.value[:] = 0.5
+    assert not (trees_of(fitted)[0].tree_.value == 0.5).all(), "a copy"
+    assert not hasattr(clone(fitted), "classes_")
+    assert clone(fitted).get_params() == model.get_params()
+
+
+def test_a_tree_exports():
+    tree = DiscriminationAwareTreeClassifier(max_depth=1).fit(X, y, sensitive_features=s)
+    assert export_text(tree, feature_names=["a", "b", "c"]).count("class:") == 2
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+@BOTH
+def test_the_path_of_a_discrimination_aware_model_is_what_its_edits_do(model, strategy):
+    model = clone(model).set_params(max_depth=4, class_weight="balanced").fit(X, y, sensitive_features=s)
+    path = trace_path(model, X, y, sensitive_features=s, strategy=strategy)
+    assert path.n_steps > 0
+    for step in range(path.n_steps + 1):
+        edited = path.model_at(step)
+        assert type(edited) is type(model)
+        decided = edited.predict(X)
+        assert decided[s == 1].mean() - decided[s == 0].mean() == pytest.approx(path.discrimination[step], abs=1e-12)
+
+
+def test_kamirans_relabelling_is_leaf_flipping_of_one_tree():
+    tree = DiscriminationAwareTreeClassifier(max_depth=3).fit(X, y, sensitive_features=s)
+    path = trace_path(tree, X, y, sensitive_features=s, strategy="leaf")
+    choice = path.select(epsilon=0.05, rule="paper")
+    # Their loop: relabel the leaf of best ratio of discrimination to accuracy until the bound is met.
+    leaf, decided = tree.apply(X), tree.predict(X)
+
+    def ratio(candidate):
+        inside = leaf == candidate
+        contributes = (inside & (s == 1)).sum() / (s == 1).sum() - (inside & (s == 0)).sum() / (s == 0).sum()
+        lowers = contributes if decided[inside][0] == 1 else -contributes
+        costs = ((decided == y)[inside].sum() - (decided != y)[inside].sum()) / len(y)
+        return lowers / costs if lowers > 0 and costs > 0 else 0  # nothing to relabel where labels balance
+
+    by_ratio = sorted(np.unique(leaf), key=ratio, reverse=True)
+    relabelled = []
+    while decided[s == 1].mean() - decided[s == 0].mean() > 0.05:
+        relabelled.append(by_ratio[len(relabelled)])
+        decided = np.where(leaf == relabelled[-1], 1 - decided, decided)
+    assert len(relabelled) > 1
+    assert path.flips(choice.step)["leaf"].tolist() == relabelled
+    np.testing.assert_array_equal(path.model_at(choice.step).predict(X), decided)
+
+
+def test_the_votes_out_of_bag_are_those_on_the_label():
+    forest = DiscriminationAwareForestClassifier(30, max_depth=3, oob_score=True, random_state=0)
+    forest.fit(X, y, sensitive_features=s)
+    votes, n_votes = np.zeros((len(y), 2)), np.zeros(len(y))
+    for tree, inside in zip(forest.estimators_, forest.estimators_samples_, strict=True):
+        outside = np.setdiff1d(np.arange(len(y)), inside)
+        votes[outside] += tree.predict_proba(X[outside])
+        n_votes[outside] += 1
+    np.testing.assert_allclose(forest.oob_decision_function_, votes / n_votes[:, None])
+    assert forest.oob_score_ == pytest.approx((votes.argmax(axis=1) == y).mean())
+    forest.set_params(oob_score=balanced_accuracy_score).fit(X, y, sensitive_features=s)
+    assert forest.oob_score_ == pytest.approx(balanced_accuracy_score(y, votes.argmax(axis=1)))
+
+
+def test_a_warm_start_keeps_the_trees_it_has():
+    forest = DiscriminationAwareForestClassifier(3, warm_start=True, random_state=0).fit(X, y, sensitive_features=s)
+    first = list(forest.estimators_)
+    forest.set_params(n_estimators=5).fit(X, y, sensitive_features=s)
+    at_once = DiscriminationAwareForestClassifier(5, random_state=0).fit(X, y, sensitive_features=s)
+    assert forest.estimators_[:3] == first
+    np.testing.assert_array_equal(forest.predict_proba(X), at_once.predict_proba(X))
+
+
+def test_sparse_rows_and_frames():
+    dense = DiscriminationAwareForestClassifier(3, random_state=0).fit(X, y, sensitive_features=s)
+    from_sparse = clone(dense).fit(sparse.csr_matrix(X), y, sensitive_features=s)
+    np.testing.assert_array_equal(from_sparse.predict_proba(X), dense.predict_proba(X))
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = clone(dense).fit(table, pd.Series(y), sensitive_features=pd.Series(s))
+    assert named.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(named.predict_proba(table), dense.predict_proba(X))
+
+
+def test_it_predicts_what_is_missing():
+    holes = X.copy()
+    holes[::7, 0] = np.nan
+    forest = DiscriminationAwareForestClassifier(3, random_state=0).fit(holes, y, sensitive_features=s)
+    assert view_ensemble(forest).n_trees == 3
+    assert forest.predict(holes).shape == y.shape
+
+
+# In EiFFFeLClassifier.
+
+
+def test_the_classifier_passes_the_groups_of_the_training_rows_on():
+    clf = EiFFFeLClassifier(DiscriminationAwareForestClassifier(5, random_state=0), epsilon=0.1, random_state=0)
+    clf.fit(X, y, sensitive_features=s)
+    assert type(clf.estimator_) is DiscriminationAwareForestClassifier
+    # The bootstrap depends on the order of the rows, so they are split again.
+    train, rest = train_test_split(np.arange(400), test_size=0.25, random_state=0, stratify=2 * s + y)
+    np.testing.assert_array_equal(rest, clf.selection_rows_)
+    by_hand = clone(clf.estimator).fit(X[train], y[train], sensitive_features=s[train])
+    np.testing.assert_array_equal(clf.path_.model.predict_proba(X), by_hand.predict_proba(X))
+
+
+def test_the_groups_are_routed_where_routing_is_on():
+    clf = EiFFFeLClassifier(DiscriminationAwareForestClassifier(5, random_state=0), epsilon=0.1, random_state=0)
+    without = clone(clf).fit(X, y, sensitive_features=s)
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf.set_fit_request(sensitive_features=True)
+        routed = clone(clf).fit(X, y, sensitive_features=s)
+        scores = cross_val_score(clf, X, y, params={"sensitive_features": s}, cv=3)
+        alone = cross_val_score(
+            DiscriminationAwareForestClassifier(5, random_state=0), X, y, params={"sensitive_features": s}, cv=3
+        )
+    np.testing.assert_array_equal(routed.predict_proba(X), without.predict_proba(X))
+    assert scores.min() > 0.5
+    assert alone.min() > 0.5
+
+
+# Bad input.
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"monotonic_cst": [1, 0, 0]}, "monotonic_cst is not supported: .* no monotonic constraints for two targets"),
+        ({"max_depth": -1}, "The 'max_depth' parameter of DiscriminationAware"),
+        ({"class_weight": {0: 1, 7: 2}}, "class"),
+    ],
+)
+def test_parameters_that_are_refused(model, changes, message):
+    with pytest.raises(ValueError, match=message):
+        clone(model).set_params(**changes).fit(X, y, sensitive_features=s)
+
+
+def test_balancing_each_bootstrap_sample_is_refused():
+    forest = DiscriminationAwareForestClassifier(class_weight="balanced_subsample")
+    with pytest.raises(ValueError, match="would balance the groups of each bootstrap sample along with its labels"):
+        forest.fit(X, y, sensitive_features=s)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"y": np.arange(400)}, "y must have two labels, got 400"),
+        ({"y": np.zeros(400)}, "y must have two labels, got only 0"),
+        ({"sensitive_features": None}, "sensitive_features is missing"),
+        ({"sensitive_features": np.arange(400)}, "sensitive_features must have two values, got 400"),
+        ({"sensitive_features": s[:-1]}, "has 399 entries for 400 rows"),
+        ({"sample_weight": -np.ones(400)}, "must be finite and not negative"),
+        ({"sample_weight": s}, "no row of group 0 with a weight above 0"),
+    ],
+)
+def test_rows_that_are_refused(model, changes, message):
+    given = {"y": y, "sensitive_features": s} | changes
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(X, given.pop("y"), **given)
+
+
+def test_the_criterion_is_no_parameter():
+    with pytest.raises(TypeError, match="criterion"):
+        DiscriminationAwareForestClassifier(criterion="gini")
+
+
+class GroupedForest(GroupedByRow, DiscriminationAwareForestClassifier):
+    pass
+
+
+class GroupedTree(GroupedByRow, DiscriminationAwareTreeClassifier):
+    pass
+
+
+BY_PLACE = "the groups that the test supplies go by the place of a row, and rows left out move the others"
+EXPECTED_FAILURES = {
+    "check_sample_weight_equivalence_on_dense_data": BY_PLACE,
+    "check_sample_weight_equivalence_on_sparse_data": BY_PLACE,
+}
+
+
+@parametrize_with_checks(
+    [GroupedForest(3, random_state=0), GroupedTree(random_state=0)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learns_estimator_checks(estimator, check):
+    check(estimator)
