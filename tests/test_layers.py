@@ -7,7 +7,7 @@ import eifffel
 
 LAYERS = [
     ["eifffel"],
-    ["classifier"],
+    ["baselines", "classifier"],
     ["splitting", "_meta"],
     ["tracing"],
     ["display", "path"],

@@ -45,9 +45,9 @@ class GivenRows:
     rows: Rows
     fit_params: dict[str, Any]
 
-    def take(self, part: np.ndarray) -> tuple[Any, ...]:
-        """The columns of the rows at the places ``part``."""
-        if len(part) == len(self.rows.group):  # every row, in order: nothing to copy
+    def take(self, part: np.ndarray | None) -> tuple[Any, ...]:
+        """The columns of the rows at the places ``part``; ``None`` is every row."""
+        if part is None:
             return self.columns
         return tuple(None if column is None else _safe_indexing(column, part) for column in self.columns)
 
@@ -120,8 +120,8 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             routed["sensitive_features"] = sensitive_features
         return routed
 
-    def _train(self, given: GivenRows, part: np.ndarray) -> Any:
-        """The estimator fitted on the rows at the places ``part``; one that is frozen as it is."""
+    def _train(self, given: GivenRows, part: np.ndarray | None = None) -> Any:
+        """The estimator fitted on the rows at the places ``part``, or on all; one that is frozen as it is."""
         if self._frozen:
             return self.estimator.estimator
         X, y, *_ = given.take(part)
@@ -136,26 +136,28 @@ class HeldOutClassifier(MetaClassifier):
     validation_fraction: float
     random_state: Any
 
-    def _check_split_parameters(self) -> None:
+    def _check_split_parameters(self, own_rows: str) -> None:
+        """Raise if they cannot be used; ``own_rows`` says what to do with held-out rows of one's own."""
         check_fraction("validation_fraction", self.validation_fraction, inner=True)
-        check_choice("select_on", self.select_on, SELECT_ON, hint="rows of your own go into trace_path")
+        check_choice("select_on", self.select_on, SELECT_ON, hint=own_rows)
 
-    def _split(self, given: GivenRows) -> tuple[np.ndarray, np.ndarray]:
-        """Places of the rows to train on and of those to choose on, the same with ``select_on="train"``.
+    def _split(self, given: GivenRows) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Places of the rows to train on and of those to choose on; ``None`` is every row.
 
         Stratified by group and label as far as the cells allow.
         """
         rows = given.rows
         every = np.arange(len(rows.group))
-        train = chosen = every
-        if self.select_on == "validation":
-            n_held_out = int(np.ceil(self.validation_fraction * len(every)))
-            random = check_random_state(self.random_state)
-            choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
-            strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
-            train, chosen = train_test_split(
-                every, test_size=self.validation_fraction, random_state=random, stratify=strata
-            )
+        if self.select_on == "train":
+            check_split(rows, given.coding.groups, [every], train=not self._frozen)
+            return None, None
+        n_held_out = int(np.ceil(self.validation_fraction * len(every)))
+        random = check_random_state(self.random_state)
+        choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
+        strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
+        train, chosen = train_test_split(
+            every, test_size=self.validation_fraction, random_state=random, stratify=strata
+        )
         check_split(rows, given.coding.groups, [train, chosen], train=not self._frozen)
         return train, chosen
 

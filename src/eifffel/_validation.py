@@ -47,6 +47,11 @@ class Rows:
         """The same rows with the two groups exchanged."""
         return replace(self, group=1 - self.group)
 
+    def take(self, part: np.ndarray) -> "Rows":
+        """The rows at the places ``part``."""
+        label = None if self.label is None else self.label[part]
+        return replace(self, group=self.group[part], label=label, weight=self.weight[part])
+
     def in_weight(self, units: np.ndarray) -> np.ndarray:
         """Sums of ``weight`` as sums of sample weights: float64 if there are any, else the counts as they are."""
         return units if isinstance(self.unit, int) else units * self.unit
@@ -70,6 +75,18 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
     if not (0 < number < 1 if inner else 0 <= number <= 1):
         remedy = f"; write {number / 100:g} for {number:g} percent" if 1 <= number < 100 else ""
         raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
+
+
+def check_number(name: str, value: Any, *, at_least: float, integer: bool = False, optional: bool = False) -> None:
+    """Raise unless ``value`` is a finite number, or an integer, not below ``at_least``, or ``None`` if ``optional``."""
+    if optional and value is None:
+        return
+    kind = Integral if integer else Real
+    allowed = f"{'an integer' if integer else 'a number'} of at least {at_least:g}{' or None' if optional else ''}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}")
+    if not at_least <= float(value) < np.inf:
+        raise ValueError(f"{name} must be {allowed}, got {value!r}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "") -> None:
@@ -194,12 +211,8 @@ class Coding:
     def encode(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, rows: str) -> Rows:
         """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``."""
         n_rows = _num_samples(X)
-        _check_aligned(f"sensitive_features of {rows}", sensitive_features, X)
+        group = self.encode_groups(X, sensitive_features, rows=rows)
         _check_aligned(f"y of {rows}", y, X)
-        values, distinct = _group_column(sensitive_features)
-        _check_length(f"sensitive_features of {rows}", values, n_rows)
-        _check_known(f"sensitive_features of {rows}", distinct, self.groups, "the groups")
-        group = (values == self.groups[1]).astype(np.uint8)
         label = None
         if y is not None:
             labels, distinct = _column(f"y of {rows}", y)
@@ -212,6 +225,27 @@ class Coding:
                 with_weight = "" if sample_weight is None else " with a weight above 0"
                 raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
         return checked
+
+    def encode_groups(self, X: Any, sensitive_features: Any, *, rows: str) -> np.ndarray:
+        """The group of each row as an index into the two groups; not every group need have a row."""
+        _check_aligned(f"sensitive_features of {rows}", sensitive_features, X)
+        values, distinct = _group_column(sensitive_features)
+        _check_length(f"sensitive_features of {rows}", values, _num_samples(X))
+        _check_known(f"sensitive_features of {rows}", distinct, self.groups, "the groups")
+        return (values == self.groups[1]).astype(np.uint8)
+
+    def check_both_labels(self, rows: Rows, why: str) -> None:
+        """Raise unless each group has rows of both labels; ``why`` says what needs them."""
+        for value, of_label in zip(self.groups, rows.weigh_cells(), strict=True):
+            if (of_label == 0).any():
+                only = self.decode(of_label[1] > 0).item()
+                raise ValueError(
+                    f"group {value!r} has only rows of the label {only!r}, and {why}; give rows of both labels"
+                )
+
+    def decode(self, favorable: np.ndarray) -> np.ndarray:
+        """The labels of decisions that are favourable or not."""
+        return self.classes[np.where(favorable, self.favorable, 1 - self.favorable)]
 
 
 def _check_aligned(name: str, column: Any, X: Any) -> None:

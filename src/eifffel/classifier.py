@@ -130,7 +130,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         """
         check_fraction("epsilon", self.epsilon)
         check_fraction("alpha", self.alpha, optional=True)
-        self._check_split_parameters()
+        self._check_split_parameters(own_rows="rows of your own go into trace_path")
         check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
         check_choice("rule", self.rule, RULES)
         check_n_jobs(self.n_jobs)
@@ -141,7 +141,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
         check_privileged(given.coding.groups, self.privileged)
         scoring, selection = self._split(given)
-        self.selection_rows_ = selection
+        self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
         self.path_: FairnessPath = trace_path(
@@ -151,7 +151,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             sensitive_features=s_scoring,
             sample_weight=weight_scoring,
             strategy=self.strategy,
-            select_on=None if self.select_on == "train" else given.take(selection),
+            select_on=None if selection is None else given.take(selection),
             privileged=self.privileged,
             favorable=self.favorable,
             n_jobs=self.n_jobs,

@@ -1,0 +1,238 @@
+"""What the baselines share: `PreProcessor` trains on changed rows, `PostProcessor` changes decisions by group."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
+from eifffel._validation import Coding, Rows, check_choice, check_split
+
+OBJECTIVES = ("auto", "accuracy", "balanced_accuracy")
+
+
+def _estimator_has_probabilities(classifier: Any) -> bool:
+    return hasattr(getattr(classifier, "estimator_", classifier.estimator), "predict_proba")
+
+
+class PreProcessor(MetaClassifier):
+    """A classifier trained on changed rows; what comes out is the estimator itself, fitted."""
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Change the rows and train on them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Two labels.
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row, two values.
+        sample_weight : array-like of shape (n_rows,), optional
+        **fit_params
+            Passed on to the ``fit`` of the estimator.
+        """
+        if self._frozen:
+            raise ValueError(
+                f"{type(self).__name__} trains its estimator on changed rows, and a FrozenEstimator is not trained; "
+                "pass the estimator itself, unfitted"
+            )
+        self._check_parameters()
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params)
+        check_split(given.rows, given.coding.groups, [np.arange(len(given.rows.group))], train=True)
+        self.estimator_ = self._train(self._change(given))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Decide; no sensitive attribute is needed."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X)
+
+    @available_if(_estimator_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of the estimator, columns in the order of ``classes_``."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict_proba(X)
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter cannot be used."""
+
+    @abstractmethod
+    def _change(self, given: GivenRows) -> GivenRows:
+        """The rows to train on instead."""
+
+
+class PostProcessor(HeldOutClassifier):
+    """A classifier whose decisions are changed by the group of each row, which ``predict`` therefore needs."""
+
+    favorable: Any
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        """Train the estimator, and choose how to change its decisions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Two labels.
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row, two values.
+        sample_weight : array-like of shape (n_rows,), optional
+            For training, and to count the rows chosen on.
+        **fit_params
+            Passed on to the ``fit`` of the estimator.
+        """
+        self._check_split_parameters(
+            own_rows="for rows of your own, give them to fit with FrozenEstimator(model) as the estimator"
+        )
+        self._check_parameters()
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params)
+        train, chosen = (None, None) if self._frozen else self._split(given)
+        model = self._train(given, train)
+        rows = given.rows if chosen is None else given.rows.take(chosen)
+        self._adjust(model, self._look(model, given.take(chosen)[0], given.coding), rows, given.coding)
+        self._coding = given.coding
+        self.estimator_ = model
+        return self
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
+        """Decide by row and group.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row; there is no decision without it.
+        """
+        favorable = self._draw(self._probability_of(X, sensitive_features))
+        return self._coding.decode(favorable)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
+        """Accuracy of ``predict``."""
+        return accuracy_score(y, self.predict(X, sensitive_features=sensitive_features), sample_weight=sample_weight)
+
+    def _probability_of(self, X: Any, sensitive_features: Any) -> np.ndarray:
+        check_is_fitted(self, "estimator_")
+        if sensitive_features is None:
+            raise ValueError(
+                f"{type(self).__name__} decides by the group of each person, and sensitive_features is missing; call "
+                "predict(X, sensitive_features=...)"
+            )
+        group = self._coding.encode_groups(X, sensitive_features, rows="the rows to predict")
+        return self._probability(self._look(self.estimator_, X, self._coding), group)
+
+    def _look(self, model: Any, X: Any, coding: Coding) -> np.ndarray:
+        """What the method looks at: the score that the estimator gives to the favourable class."""
+        if not hasattr(model, "predict_proba"):
+            raise ValueError(
+                f"{type(self).__name__} needs scores, and {type(model).__name__} has no predict_proba; use an "
+                "estimator that has, such as a forest, or wrap it in CalibratedClassifierCV"
+            )
+        return model.predict_proba(X)[:, coding.favorable]
+
+    def _draw(self, probability: np.ndarray) -> np.ndarray:
+        """Whether each row is decided favourably."""
+        return probability == 1
+
+    def _check_parameters(self) -> None:
+        """Raise if a parameter of the method cannot be used."""
+
+    @abstractmethod
+    def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
+        """Choose how to change decisions, from what the method looks at of the rows chosen on."""
+
+    @abstractmethod
+    def _probability(self, seen: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """The probability with which each row is decided favourably; 0 or 1 if nothing is random."""
+
+
+class RandomisedPostProcessor(PostProcessor):
+    """A `PostProcessor` that draws its decisions."""
+
+    def favorable_probability(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
+        """The probability with which ``predict`` decides each row favourably, shape (n_rows,)."""
+        return self._probability_of(X, sensitive_features)
+
+    def expected_rates(self, X: Any, y: Any, *, sensitive_features: Any = None) -> dict[Any, dict[str, float]]:
+        """The rates that decisions have on average over all draws.
+
+        Returns
+        -------
+        dict
+            Per group its ``selection_rate``, ``true_positive_rate`` and ``false_positive_rate``, where positive means
+            favourable; NaN where no row of the group has the label.
+        """
+        probability = self.favorable_probability(X, sensitive_features=sensitive_features)
+        cells = self._coding.encode(X, y, sensitive_features, rows="the rows given").cell
+        sums = np.bincount(cells, probability, minlength=4).reshape(2, 2)
+        sizes = np.bincount(cells, minlength=4).reshape(2, 2)
+        with np.errstate(invalid="ignore"):
+            rates, selected = sums / sizes, sums.sum(axis=1) / sizes.sum(axis=1)
+        return {
+            value: {
+                "selection_rate": float(selected[g]),
+                "true_positive_rate": float(rates[g, 1]),
+                "false_positive_rate": float(rates[g, 0]),
+            }
+            for g, value in enumerate(self._coding.groups)
+        }
+
+    def _draw(self, probability: np.ndarray) -> np.ndarray:
+        return check_random_state(self.random_state).random_sample(len(probability)) < probability
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+class ThresholdPostProcessor(PostProcessor):
+    """A `PostProcessor` that is one threshold per group.
+
+    Attributes
+    ----------
+    thresholds_ : dict
+        Per group the score above which a row is decided favourably.
+    """
+
+    thresholds_: dict[Any, float]
+
+    def _probability(self, seen: np.ndarray, group: np.ndarray) -> np.ndarray:
+        threshold = np.array([self.thresholds_[value] for value in self._coding.groups])
+        return (seen > threshold[group]).astype(np.float64)
+
+
+def check_objective(objective: Any) -> None:
+    check_choice("objective", objective, OBJECTIVES)
+
+
+def read_objective(objective: str, model: Any) -> str:
+    """``"auto"`` is what the model was trained for: balanced accuracy where it weighs classes, else accuracy."""
+    if objective != "auto":
+        return objective
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return "accuracy" if getattr(last, "class_weight", None) is None else "balanced_accuracy"
+
+
+def label_gains(objective: str, totals: np.ndarray) -> np.ndarray:
+    """What one unit of weight decided as its label says adds to the objective, per label."""
+    of_label = totals.sum(axis=0)
+    if (of_label == 0).any():
+        raise ValueError("the rows to choose on are of one label only; give rows of both labels")
+    return np.full(2, 1 / of_label.sum()) if objective == "accuracy" else 0.5 / of_label
+
+
+def weigh_above(score: np.ndarray, rows: Rows, thresholds: np.ndarray) -> np.ndarray:
+    """Weight of the rows whose score is above each threshold, per group and label; shape (n_thresholds, 2, 2)."""
+    above = np.empty((len(thresholds), 4), np.int64)
+    for cell in range(4):
+        inside = np.flatnonzero(rows.cell == cell)
+        inside = inside[np.argsort(score[inside])]
+        from_the_top = np.append(np.cumsum(rows.weight[inside][::-1])[::-1], 0)
+        above[:, cell] = from_the_top[np.searchsorted(score[inside], thresholds, side="right")]
+    return rows.in_weight(above.reshape(-1, 2, 2))
