@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN = .venv/dev/bin
 JOBS ?= 2
 
-.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark clean
+.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, print and draw the trade-off"
 	@echo "make test       lint, types and tests"
 	@echo "make check      make test, then with the oldest supported versions and without any extra"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
+	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
 
 .venv/dev/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/dev
@@ -52,6 +53,9 @@ check-no-extras:
 
 benchmark: .venv/dev/installed
 	$(BIN)/python benchmarks/core.py --out docs/results/core_benchmark.md
+
+benchmark-baselines: .venv/dev/installed
+	$(BIN)/python benchmarks/baselines.py --seeds 10 --out docs/results/baselines.md
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output

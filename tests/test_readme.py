@@ -23,5 +23,5 @@ def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
         exec(compile(block, str(page), "exec"), names)
 
 
-def test_the_readme_and_the_method_have_code():
-    assert {"README.md", "method.md"} <= {page.name for page in PAGES}
+def test_the_pages_that_should_have_code_have():
+    assert {"README.md", "method.md", "baselines.md"} <= {page.name for page in PAGES}

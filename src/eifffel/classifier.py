@@ -26,9 +26,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
     Parameters
     ----------
     estimator : classifier
-        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees. One
-        that is already fitted is passed as ``FrozenEstimator(model)``: nothing is refitted, and the rows given to
-        ``fit`` only score leaves and select the step.
+        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees, or of a
+        class derived from them, such as `DiscriminationAwareForestClassifier`. One that is already fitted is passed as
+        ``FrozenEstimator(model)``: nothing is refitted, and the rows given to ``fit`` only score leaves and select the
+        step.
     epsilon : float in [0, 1]
         Bound on discrimination, the selection rate of the privileged group minus that of the unprivileged one.
     alpha : float in [0, 1], optional
@@ -122,7 +123,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
         y : array-like of shape (n_rows,)
             Two labels.
         sensitive_features : array-like of shape (n_rows,)
-            The group of each row, two values. It is not given to the ensemble.
+            The group of each row, two values. No feature: it goes to the ``fit`` of an estimator that asks for it, as
+            `DiscriminationAwareForestClassifier` does, and to no ``predict``.
         sample_weight : array-like of shape (n_rows,), optional
             For training, and to count rows in scoring and selection.
         **fit_params

@@ -104,6 +104,8 @@ def test_trees_do_not_see_the_sensitive_columns():
         np.testing.assert_array_equal(named.decision_function(table), fit().decision_function(X))
     with pytest.raises(ValueError, match="sensitive_columns must be columns of X, by name or number, got 'age'"):
         DFRF(8, sensitive_columns="age", **OPTIONS).fit(table, y, sensitive_features=s)
+    with pytest.raises(ValueError, match=r"\[0, 1, 2\] are all the columns of X: no feature is left to grow on"):
+        DFRF(8, sensitive_columns=[0, 1, 2], **OPTIONS).fit(X, y, sensitive_features=s)
     with pytest.raises(ValueError, match="got 3"):
         DFRF(8, sensitive_columns=3, **OPTIONS).fit(X, y, sensitive_features=s)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_random_state, column_or_1d
@@ -133,9 +133,13 @@ class DFRF(ClassifierMixin, BaseEstimator):
         columns = self._columns(X)
         features = validate_data(self, X, dtype=np.float32, accept_sparse="csc", ensure_all_finite="allow-nan")
         features = _without(features, columns)
+        if features.shape[1] == 0:
+            raise ValueError(
+                f"sensitive_columns={self.sensitive_columns!r} are all the columns of X: no feature is left to grow on"
+            )
         weight = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(rows.group))
-        self._sensitive_columns = columns
         self.estimators_, self.parity_, self.n_rejected_, decided = self._grow(features, rows, weight)
+        self._sensitive_columns = columns
         self.ridge_ = RidgeClassifier(alpha=self.alpha).fit(np.transpose(decided), rows.cell % 2, weight)
         self.classes_ = classes
         return self
@@ -211,8 +215,7 @@ def _grow_tree(
     template: ExtraTreeClassifier, seed: int, X: Any, rows: Rows, weight: np.ndarray | None, rho: float
 ) -> tuple[Any, Any, float]:
     """A tree, what it decides of the rows, and its parity; the first two are ``None`` if it is not fair."""
-    tree = ExtraTreeClassifier(**{**template.get_params(), "random_state": seed})
-    tree.fit(X, rows.cell % 2, sample_weight=weight)
+    tree = clone(template).set_params(random_state=seed).fit(X, rows.cell % 2, sample_weight=weight)
     decided = tree.predict(X)
     favorable, totals = rows.weigh_cells(decided == 1), rows.weigh_cells()
     parity = float(metrics.demographic_parity_difference(rows.in_weight(favorable), rows.in_weight(totals)))
