@@ -198,7 +198,7 @@ def test_small_cells_fall_back_to_labels_then_to_nothing():
 def test_a_group_missing_from_one_part_is_an_error():
     lonely = np.zeros(40, int)
     lonely[0] = 1
-    with pytest.raises(ValueError, match="group 1 has 1 rows in all, too few to be among both"):
+    with pytest.raises(ValueError, match="group 1 has 1 rows in all, too few to be both"):
         classifier().fit(X[:40], np.arange(40) % 2, sensitive_features=lonely)
 
 
@@ -206,7 +206,7 @@ def test_parts_that_cannot_be_used_are_noticed_before_training():
     weight = np.ones(600)
     weight[s == 1] = 0
     weight[np.flatnonzero(s == 1)[0]] = 1  # all the weight of the group is in one part
-    with pytest.raises(ValueError, match="too few to be among both the scoring and the selection rows"):
+    with pytest.raises(ValueError, match="too few to be both among the rows to train on and among those to choose on"):
         classifier(UntrainableForest()).fit(X, y, sensitive_features=s, sample_weight=weight)
     with pytest.raises(ValueError, match="the training rows are of one class only"):
         classifier(UntrainableForest(), select_on="train").fit(X, y, sensitive_features=s, sample_weight=y)

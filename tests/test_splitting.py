@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, export_text
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -25,6 +27,7 @@ from eifffel import (
     trace_path,
     view_ensemble,
 )
+from eifffel.splitting import BALANCED_BY_WEIGHT
 from grouped import GroupedByRow
 
 X, y, s = people(400, seed=0, n_values=6)
@@ -33,6 +36,10 @@ BOTH = pytest.mark.parametrize(
     [DiscriminationAwareForestClassifier(5, random_state=0), DiscriminationAwareTreeClassifier(random_state=0)],
     ids=["forest", "tree"],
 )
+
+
+def plain_class(model):
+    return RandomForestClassifier if isinstance(model, RandomForestClassifier) else DecisionTreeClassifier
 
 
 def trees_of(model):
@@ -107,7 +114,9 @@ def grown(draw):
     )
     model.fit(X, labels, sensitive_features=s, sample_weight=weight)
     given = np.ones(len(y)) if weight is None else weight
-    if class_weight is not None:
+    if class_weight == "balanced" and hasattr(model, "estimators_") and BALANCED_BY_WEIGHT:
+        given = given * np.where(y == 1, given.sum() / given[y == 1].sum(), given.sum() / given[y == 0].sum()) / 2
+    elif class_weight is not None:
         given = given * compute_sample_weight(class_weight, labels)
     return model, X, y, s, given
 
@@ -143,22 +152,47 @@ def test_the_group_changes_which_splits_are_best():
     assert aware.tree_.feature[0] == 0
 
 
+@BOTH
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1, 1: 3}])
-def test_where_the_group_is_the_label_the_trees_are_those_of_plain_entropy(class_weight):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_where_the_group_is_the_label_the_trees_are_those_of_plain_entropy(model, class_weight, weighted):
     # Both gains are then the same, so the splits are, and class weights must be those of the label alone.
-    given = {"max_depth": 4, "class_weight": class_weight, "random_state": 0}
-    plain = RandomForestClassifier(7, criterion="entropy", **given).fit(X, y)
-    aware = DiscriminationAwareForestClassifier(7, **given).fit(X, y, sensitive_features=y)
-    for ours, theirs in zip(aware.estimators_, plain.estimators_, strict=True):
+    weight = np.random.RandomState(0).random_sample(len(y)) * np.where(y == 1, 15, 3) if weighted else None
+    aware = clone(model).set_params(max_depth=4, class_weight=class_weight)
+    plain = plain_class(model)(criterion="entropy", **aware.get_params()).fit(X, y, sample_weight=weight)
+    aware.fit(X, y, sensitive_features=y, sample_weight=weight)
+    for ours, theirs in zip(trees_of(aware), trees_of(plain), strict=True):
         np.testing.assert_array_equal(ours.tree_.feature, theirs.tree_.feature)
         np.testing.assert_array_equal(ours.tree_.threshold, theirs.tree_.threshold)
         np.testing.assert_allclose(ours.tree_.value, theirs.tree_.value, rtol=0, atol=1e-12)
 
 
 @BOTH
-def test_one_output_predicts_what_two_outputs_predicted_of_the_label(model):
-    plain = type(model).__mro__[2](criterion="entropy", **model.get_params()).fit(X, np.column_stack([y, s]))
-    model = clone(model).fit(X, y, sensitive_features=s)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"max_depth": 2},
+        {"max_leaf_nodes": 5},
+        {"ccp_alpha": 0.01},
+        {"min_samples_leaf": 9},
+        {"min_samples_split": 30},
+        {"min_weight_fraction_leaf": 0.1},
+        {"min_impurity_decrease": 0.01},
+        {"max_features": 1},
+        {"max_samples": 0.3},
+        {"bootstrap": False},
+        {"splitter": "random"},
+        {"random_state": 7},
+    ],
+    ids=str,
+)
+def test_one_output_predicts_what_two_outputs_predicted_of_the_label(model, changes):
+    if not set(changes) <= set(model.get_params()):
+        pytest.skip("not a parameter of this one")
+    model = clone(model).set_params(**changes)
+    plain = plain_class(model)(criterion="entropy", **model.get_params()).fit(X, np.column_stack([y, s]))
+    model.fit(X, y, sensitive_features=s)
     np.testing.assert_array_equal(model.predict(X), plain.predict(X)[:, 0])
     np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X)[0])
     np.testing.assert_array_equal(model.apply(X), plain.apply(X))
@@ -189,10 +223,46 @@ def test_it_pickles_clones_and_comes_as_scikit_learns_own_class(model):
         np.testing.assert_array_equal(other.predict_proba(X), fitted.predict_proba(X))
     assert b"eifffel" not in pickle.dumps(plain)
     assert plain.criterion == "entropy"
+    with sklearn.config_context(enable_metadata_routing=True):
+        fitted.set_fit_request(sample_weight=True)
+    assert not hasattr(fitted.to_sklearn(), "_metadata_request"), "whose fit asks for no groups"
     trees_of(plain)[0].tree_.value[:] = 0.5
     assert not (trees_of(fitted)[0].tree_.value == 0.5).all(), "a copy"
     assert not hasattr(clone(fitted), "classes_")
     assert clone(fitted).get_params() == model.get_params()
+
+
+@BOTH
+def test_a_second_fit_leaves_nothing_of_the_first(model):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    refitted = clone(model).fit(table, y, sensitive_features=s).fit(X[:, :2], y, sensitive_features=s)
+    assert not hasattr(refitted, "feature_names_in_")
+    fresh = clone(model).fit(X[:, :2], y, sensitive_features=s)
+    assert set(vars(refitted)) == set(vars(fresh))
+    np.testing.assert_array_equal(refitted.predict_proba(X[:, :2]), fresh.predict_proba(X[:, :2]))
+
+
+@BOTH
+def test_strings_in_a_list_become_the_classes_that_scikit_learn_makes_of_them(model):
+    labels = np.array(["no", "yes"])[y].tolist()
+    fitted = clone(model).fit(X.tolist(), labels, sensitive_features=s.tolist())
+    assert fitted.classes_.dtype == plain_class(model)().fit(X, labels).classes_.dtype
+
+
+def test_the_pruning_path_is_that_of_both_targets():
+    tree = DiscriminationAwareTreeClassifier(random_state=0)
+    path = tree.cost_complexity_pruning_path(X, y, sensitive_features=s)
+    plain = DecisionTreeClassifier(criterion="entropy", random_state=0)
+    np.testing.assert_array_equal(
+        path.ccp_alphas, plain.cost_complexity_pruning_path(X, np.column_stack([y, s])).ccp_alphas
+    )
+    sizes = [
+        clone(tree).set_params(ccp_alpha=alpha).fit(X, y, sensitive_features=s).get_n_leaves()
+        for alpha in path.ccp_alphas[::10]
+    ]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[-1]
 
 
 def test_a_tree_exports():
@@ -293,19 +363,27 @@ def test_the_classifier_passes_the_groups_of_the_training_rows_on():
     np.testing.assert_array_equal(clf.path_.model.predict_proba(X), by_hand.predict_proba(X))
 
 
-def test_the_groups_are_routed_where_routing_is_on():
-    clf = EiFFFeLClassifier(DiscriminationAwareForestClassifier(5, random_state=0), epsilon=0.1, random_state=0)
+@BOTH
+def test_the_groups_are_routed_where_routing_is_on(model):
+    clf = EiFFFeLClassifier(clone(model).set_params(max_depth=4), epsilon=0.1, random_state=0)
     without = clone(clf).fit(X, y, sensitive_features=s)
     with sklearn.config_context(enable_metadata_routing=True):
-        clf.set_fit_request(sensitive_features=True)
         routed = clone(clf).fit(X, y, sensitive_features=s)
         scores = cross_val_score(clf, X, y, params={"sensitive_features": s}, cv=3)
-        alone = cross_val_score(
-            DiscriminationAwareForestClassifier(5, random_state=0), X, y, params={"sensitive_features": s}, cv=3
-        )
+        alone = cross_val_score(model, X, y, params={"sensitive_features": s}, cv=3)
+        pipe = make_pipeline(StandardScaler(), clone(model)).fit(X, y, sensitive_features=s)
     np.testing.assert_array_equal(routed.predict_proba(X), without.predict_proba(X))
     assert scores.min() > 0.5
     assert alone.min() > 0.5
+    assert pipe.score(X, y) > 0.5
+
+
+def test_bagging_passes_the_groups_on_where_routing_is_on():
+    with sklearn.config_context(enable_metadata_routing=True):
+        bagging = BaggingClassifier(DiscriminationAwareTreeClassifier(max_depth=3), 4, random_state=0)
+        clf = EiFFFeLClassifier(bagging, epsilon=0.1, random_state=0).fit(X, y, sensitive_features=s)
+    assert all(type(tree) is DiscriminationAwareTreeClassifier for tree in clf.estimator_.estimators_)
+    assert clf.selection_.met
 
 
 # Bad input.
@@ -318,6 +396,8 @@ def test_the_groups_are_routed_where_routing_is_on():
         ({"monotonic_cst": [1, 0, 0]}, "monotonic_cst is not supported: .* no monotonic constraints for two targets"),
         ({"max_depth": -1}, "The 'max_depth' parameter of DiscriminationAware"),
         ({"class_weight": {0: 1, 7: 2}}, "class"),
+        ({"class_weight": "bal"}, "class_weight must be None, 'balanced' or a dict from label to weight, got 'bal'"),
+        ({"class_weight": [{0: 1, 1: 2}]}, "class_weight must be None, 'balanced' or a dict"),
     ],
 )
 def test_parameters_that_are_refused(model, changes, message):
@@ -342,12 +422,27 @@ def test_balancing_each_bootstrap_sample_is_refused():
         ({"sensitive_features": s[:-1]}, "has 399 entries for 400 rows"),
         ({"sample_weight": -np.ones(400)}, "must be finite and not negative"),
         ({"sample_weight": s}, "no row of group 0 with a weight above 0"),
+        ({"sample_weight": y}, "the training rows are of one class only"),
     ],
 )
 def test_rows_that_are_refused(model, changes, message):
     given = {"y": y, "sensitive_features": s} | changes
     with pytest.raises(ValueError, match=message):
         clone(model).fit(X, given.pop("y"), **given)
+
+
+@BOTH
+def test_labels_in_another_order_than_the_rows_are_refused(model):
+    pd = pytest.importorskip("pandas")
+    table, labels = pd.DataFrame(X), pd.Series(y).sample(frac=1, random_state=0)
+    with pytest.raises(ValueError, match="y of the training rows has the index of X in another order"):
+        clone(model).fit(table, labels, sensitive_features=s)
+
+
+@BOTH
+def test_without_groups_the_error_names_the_class(model):
+    with pytest.raises(TypeError, match=rf"{type(model).__name__}.fit\(\) missing .* 'sensitive_features'"):
+        clone(model).fit(X, y)
 
 
 def test_the_criterion_is_no_parameter():

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
@@ -21,6 +22,7 @@ from eifffel._validation import (
     check_fraction,
     check_groups,
     check_split,
+    spread_weight,
 )
 
 SELECT_ON = ("validation", "train")
@@ -54,6 +56,9 @@ class GivenRows:
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier around another one, whose fit takes the group of each row."""
+
+    # There is no fit without it, so where metadata routing is on it need not be asked for.
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
 
     estimator: Any
     estimator_: Any
@@ -91,15 +96,27 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``."""
+        self._check_estimator()
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
         coding = Coding(classes, self._favorable(classes), check_groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
-        if sample_weight is not None:
-            sample_weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), len(rows.group))
+        sample_weight = spread_weight(sample_weight, len(rows.group))
         routed = self._route(sensitive_features, sample_weight, fit_params)
         return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)
+
+    def _check_estimator(self) -> None:
+        if not hasattr(self.estimator, "fit") or not is_classifier(self.estimator):
+            raise TypeError(f"estimator must be a classifier, got {self.estimator!r}")
+        if self._frozen:
+            model = self.estimator.estimator
+            check_is_fitted(model)
+            if len(model.classes_) != 2:
+                raise ValueError(
+                    f"this {type(model).__name__} was trained on {len(model.classes_)} classes, "
+                    f"{model.classes_.tolist()}; only binary classifiers are supported"
+                )
 
     def _route(self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
         """What the fit of the estimator receives beside X and y."""
@@ -115,10 +132,18 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ).estimator.fit
         routed = dict(fit_params)
         if sample_weight is not None:
-            routed["sample_weight"] = sample_weight
-        if has_fit_parameter(self.estimator, "sensitive_features"):
-            routed["sensitive_features"] = sensitive_features
+            routed[self._fit_parameter("sample_weight") or "sample_weight"] = sample_weight
+        groups = self._fit_parameter("sensitive_features")
+        if groups is not None:
+            routed[groups] = sensitive_features
         return routed
+
+    def _fit_parameter(self, name: str) -> str | None:
+        """By what name the fit of the estimator, or of the last step of a Pipeline, takes something; if it does."""
+        if isinstance(self.estimator, Pipeline) and not get_config()["enable_metadata_routing"]:
+            step, last = self.estimator.steps[-1]
+            return f"{step}__{name}" if has_fit_parameter(last, name) else None
+        return name if has_fit_parameter(self.estimator, name) else None
 
     def _train(self, given: GivenRows, part: np.ndarray | None = None) -> Any:
         """The estimator fitted on the rows at the places ``part``, or on all; one that is frozen as it is."""
@@ -140,6 +165,7 @@ class HeldOutClassifier(MetaClassifier):
         """Raise if they cannot be used; ``own_rows`` says what to do with held-out rows of one's own."""
         check_fraction("validation_fraction", self.validation_fraction, inner=True)
         check_choice("select_on", self.select_on, SELECT_ON, hint=own_rows)
+        check_random_state(self.random_state)
 
     def _split(self, given: GivenRows) -> tuple[np.ndarray | None, np.ndarray | None]:
         """Places of the rows to train on and of those to choose on; ``None`` is every row.

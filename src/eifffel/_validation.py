@@ -52,6 +52,13 @@ class Rows:
         label = None if self.label is None else self.label[part]
         return replace(self, group=self.group[part], label=label, weight=self.weight[part])
 
+    def for_ratios(self, units: np.ndarray) -> np.ndarray:
+        """Sums of ``weight`` as integers where products of two of them fit 63 bits, else as float64.
+
+        The unit is left out: it cancels in every ratio, and with it neither large nor small weights overflow.
+        """
+        return units if self.weight.sum() < 2**31 else units.astype(np.float64)
+
     def in_weight(self, units: np.ndarray) -> np.ndarray:
         """Sums of ``weight`` as sums of sample weights: float64 if there are any, else the counts as they are."""
         return units if isinstance(self.unit, int) else units * self.unit
@@ -139,7 +146,8 @@ def check_binary_labels(y: Any) -> np.ndarray:
             f"y must have two labels, got {len(distinct)}: {_listed(distinct)}. Only binary classification is "
             f"supported. The type of the target is {type_of_target(values)}; make it favourable against the rest"
         )
-    return np.array(distinct, dtype=values.dtype)
+    # Strings in a list get the type that NumPy gives them, as scikit-learn has it.
+    return np.array(distinct, dtype=None if isinstance(y, list | tuple) else values.dtype)
 
 
 def check_split(rows: Rows, groups: Sequence[Any], parts: Sequence[np.ndarray], *, train: bool) -> None:
@@ -150,8 +158,8 @@ def check_split(rows: Rows, groups: Sequence[Any], parts: Sequence[np.ndarray], 
     for code, value in enumerate(groups):
         if not all((rows.group[part] == code).any() for part in positive):
             raise ValueError(
-                f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be among both the scoring "
-                "and the selection rows; give more rows of it, or select_on='train'"
+                f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be both among the rows "
+                "to train on and among those to choose on; give more rows of it, or select_on='train'"
             )
 
 
@@ -208,7 +216,16 @@ class Coding:
     favorable: int
     groups: Sequence[Any]
 
-    def encode(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, rows: str) -> Rows:
+    def encode(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        *,
+        rows: str,
+        both_groups: bool = True,
+    ) -> Rows:
         """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``."""
         n_rows = _num_samples(X)
         group = self.encode_groups(X, sensitive_features, rows=rows)
@@ -221,7 +238,7 @@ class Coding:
             label = (labels == self.classes[self.favorable]).astype(np.uint8)
         checked = Rows(group, label, *_check_weight(sample_weight, n_rows, rows))
         for value, weight in zip(self.groups, checked.weigh_cells().sum(axis=1), strict=True):
-            if weight == 0:
+            if weight == 0 and both_groups:
                 with_weight = "" if sample_weight is None else " with a weight above 0"
                 raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
         return checked
@@ -265,6 +282,11 @@ def _check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: s
     unknown = [value for value in values if not any(_equal(value, other) for other in known)]
     if unknown:
         raise ValueError(f"{name} has {_listed(unknown)}, not among {what} {_listed(known)}")
+
+
+def spread_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Sample weights that have been checked, one per row; ``None`` if there are none."""
+    return None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, np.float64), n_rows)
 
 
 def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> tuple[np.ndarray, float]:

@@ -143,7 +143,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
         check_privileged(given.coding.groups, self.privileged)
         scoring, selection = self._split(given)
-        self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
         self.path_: FairnessPath = trace_path(
@@ -159,6 +158,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
+        self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
         return self._select()
 
     def predict(self, X: Any) -> np.ndarray:

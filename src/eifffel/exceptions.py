@@ -18,7 +18,7 @@ class ViewMismatchError(RuntimeError):
 
 
 class ConstraintNotMetWarning(UserWarning):
-    """No step of the path meets the bound that was asked for."""
+    """What was asked for, such as a bound on discrimination, is not met by anything that could be chosen."""
 
 
 class PrivilegedGroupWarning(UserWarning):

@@ -6,6 +6,7 @@ are those. Once grown, the second output is dropped, and what remains is an ordi
 """
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,61 +16,66 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import accuracy_score
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.tree._tree import Tree
-from sklearn.utils import column_or_1d, indexable
+from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._validation import Coding, check_binary_labels, check_groups
+from eifffel._validation import Coding, check_binary_labels, check_groups, check_split, spread_weight
 
 CRITERION = "entropy"
 LABEL = 0  # the output that is kept
 
+# Of late scikit-learn's forests, but not its trees, balance classes by weight rather than by number of rows.
+BALANCED_BY_WEIGHT = "sample_weight" in inspect.signature(compute_class_weight).parameters
 
-class _GrownOnLabelAndGroup(BaseEstimator):
+
+class _DiscriminationAware(BaseEstimator):
     """What tree and forest share: scikit-learn's own class grows on both targets, and this one takes what it learnt."""
 
     # Nothing grows without it, so where metadata routing is on it need not be asked for.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
 
-    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
-        """Grow on label and group; keep what was learnt of the label.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-            Without the sensitive attribute, unless the trees are to see it.
-        y : array-like of shape (n_rows,)
-            Two labels.
-        sensitive_features : array-like of shape (n_rows,)
-            The group of each row, two values. It directs the growth; ``predict`` does not need it.
-        sample_weight : array-like of shape (n_rows,), optional
-        """
-        self._validate_params()
-        self._refuse_unsupported()
-        (X,), (y,) = indexable(X), indexable(y)
-        classes = check_binary_labels(y)
-        y = column_or_1d(y, warn=True)
-        rows = Coding(classes, 1, check_groups(sensitive_features)).encode(
-            X, y, sensitive_features, sample_weight, rows="the training rows"
-        )
-        weight = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(rows.group))
-        label = rows.cell % 2
-        if self.class_weight is not None:
-            # Given both targets, scikit-learn would multiply in weights of the group.
-            of_class = compute_class_weight(self.class_weight, classes=classes, y=classes[label])
-            weight = of_class[label] if weight is None else weight * of_class[label]
+    def _learn(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
+        """Grow on label and group; keep what was learnt of the label."""
+        targets, weight, classes = self._check_targets(X, y, sensitive_features, sample_weight)
         grown = self._plain(class_weight=None)
         not_learnt = set(vars(grown))
-        self._grow(grown, X, np.column_stack([label, rows.group]), weight)
+        self._grow(grown, X, targets, weight)
+        for name in [name for name in vars(self) if name.endswith("_")]:  # of an earlier fit
+            delattr(self, name)
         self.__dict__.update({name: value for name, value in vars(grown).items() if name not in not_learnt})
         self._keep_label(classes)
         return self
+
+    def _check_targets(
+        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+        """Label and group of each row, the weight that it grows with, and the two classes."""
+        self._refuse_unsupported()
+        self._validate_params()
+        classes = check_binary_labels(y)
+        groups = check_groups(sensitive_features)
+        rows = Coding(classes, 1, groups).encode(X, y, sensitive_features, sample_weight, rows="the training rows")
+        column_or_1d(y, warn=True)
+        check_split(rows, groups, [np.arange(len(rows.group))], train=True)
+        weight = spread_weight(sample_weight, len(rows.group))
+        label = rows.cell % 2
+        if self.class_weight is not None:
+            # Given both targets, scikit-learn would multiply in weights of the group.
+            of_row = self._weigh_classes(classes, label, weight)[label]
+            weight = of_row if weight is None else weight * of_row
+        return np.column_stack([label, rows.group]), weight, classes
+
+    def _weigh_classes(self, classes: np.ndarray, label: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        """The weights of the two classes, from the labels alone, as scikit-learn's own class computes them."""
+        return compute_class_weight(self.class_weight, classes=classes, y=classes[label])
 
     def to_sklearn(self) -> Any:
         """A copy of the fitted model in scikit-learn's own class, which loads where eifffel is not installed."""
         check_is_fitted(self)
         plain = self._plain()
-        plain.__dict__.update(copy.deepcopy(vars(self)))
+        learnt = {name: value for name, value in vars(self).items() if name != "_metadata_request"}
+        plain.__dict__.update(copy.deepcopy(learnt))
         return plain
 
     def __sklearn_tags__(self) -> Any:
@@ -89,10 +95,14 @@ class _GrownOnLabelAndGroup(BaseEstimator):
                 "monotonic_cst is not supported: trees are grown on label and group, and scikit-learn knows no "
                 "monotonic constraints for two targets; leave it out"
             )
-        if self.class_weight == "balanced_subsample":
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced_subsample":
             raise ValueError(
                 "class_weight='balanced_subsample' is not supported: scikit-learn would balance the groups of each "
                 "bootstrap sample along with its labels; use 'balanced', whose weights come from y alone"
+            )
+        if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, dict)):
+            raise ValueError(
+                f"class_weight must be None, 'balanced' or a dict from label to weight, got {self.class_weight!r}"
             )
 
     def _grow(self, grown: Any, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> None:
@@ -102,7 +112,7 @@ class _GrownOnLabelAndGroup(BaseEstimator):
         raise NotImplementedError
 
 
-class DiscriminationAwareTreeClassifier(_GrownOnLabelAndGroup, DecisionTreeClassifier):
+class DiscriminationAwareTreeClassifier(_DiscriminationAware, DecisionTreeClassifier):
     """A decision tree whose splits maximise information gain on the label plus that on the sensitive attribute.
 
     Leaves that hold one group can be flipped at will, which is what Kamiran, Calders and Pechenizkiy (2010),
@@ -158,11 +168,40 @@ class DiscriminationAwareTreeClassifier(_GrownOnLabelAndGroup, DecisionTreeClass
             monotonic_cst=monotonic_cst,
         )
 
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, check_input: bool = True
+    ) -> "DiscriminationAwareTreeClassifier":
+        """Grow on label and group; keep what was learnt of the label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Without the sensitive attribute, unless the trees are to see it.
+        y : array-like of shape (n_rows,)
+            Two labels.
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row, two values. It directs the growth; ``predict`` does not need it.
+        sample_weight : array-like of shape (n_rows,), optional
+        check_input : bool
+            Has no effect, the input is always checked; here because DecisionTreeClassifier has it.
+        """
+        return self._learn(X, y, sensitive_features, sample_weight)
+
+    def cost_complexity_pruning_path(
+        self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
+    ) -> Any:
+        """The values of ``ccp_alpha`` at which the tree loses nodes, as in DecisionTreeClassifier.
+
+        Impurities are the mean of those of label and group.
+        """
+        targets, weight, _ = self._check_targets(X, y, sensitive_features, sample_weight)
+        return self._plain(class_weight=None).cost_complexity_pruning_path(X, targets, sample_weight=weight)
+
     def _keep_label(self, classes: np.ndarray) -> None:
         _keep_label_of_tree(self, classes)
 
 
-class DiscriminationAwareForestClassifier(_GrownOnLabelAndGroup, RandomForestClassifier):
+class DiscriminationAwareForestClassifier(_DiscriminationAware, RandomForestClassifier):
     """A random forest whose splits maximise information gain on the label plus that on the sensitive attribute.
 
     Flipping its leaves is EiFFFeL-TF* and EiFFFeL-LF*, the starred variants of the paper. ``predict`` needs no
@@ -230,6 +269,28 @@ class DiscriminationAwareForestClassifier(_GrownOnLabelAndGroup, RandomForestCla
             max_samples=max_samples,
             monotonic_cst=monotonic_cst,
         )
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None
+    ) -> "DiscriminationAwareForestClassifier":
+        """Grow on label and group; keep what was learnt of the label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Without the sensitive attribute, unless the trees are to see it.
+        y : array-like of shape (n_rows,)
+            Two labels.
+        sensitive_features : array-like of shape (n_rows,)
+            The group of each row, two values. It directs the growth; ``predict`` does not need it.
+        sample_weight : array-like of shape (n_rows,), optional
+        """
+        return self._learn(X, y, sensitive_features, sample_weight)
+
+    def _weigh_classes(self, classes: np.ndarray, label: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+        if weight is None or not BALANCED_BY_WEIGHT:
+            return super()._weigh_classes(classes, label, weight)
+        return compute_class_weight(self.class_weight, classes=classes, y=classes[label], sample_weight=weight)
 
     def _grow(self, grown: Any, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> None:
         if self.oob_score:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import RidgeClassifier
-from sklearn.model_selection import train_test_split
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -48,6 +48,13 @@ def make(name, **changes):
     if name in AT_PREDICTION:
         given = {"random_state": 0} | given
     return BASELINES[name](estimator, **given)
+
+
+def outcome(clf):
+    """What it makes of the rows, without the draws."""
+    if isinstance(clf, EqualizedOdds | CalibratedEqualizedOdds):
+        return clf.favorable_probability(X, sensitive_features=s)
+    return predict(clf, X, s)
 
 
 def predict(clf, rows, groups):
@@ -102,9 +109,10 @@ def test_labels_and_groups_of_any_kind(name, library):
 @EVERY
 def test_the_same_seed_gives_the_same_result_and_it_pickles(name):
     first = make(name).fit(X, y, sensitive_features=s)
-    second = clone(first).fit(X, y, sensitive_features=s)
-    for other in (second, pickle.loads(pickle.dumps(first))):
-        np.testing.assert_array_equal(predict(other, X, s), predict(first, X, s))
+    same = [clone(first).fit(X, y, sensitive_features=s), pickle.loads(pickle.dumps(first))]
+    decided = predict(first, X, s)
+    for other in same:
+        np.testing.assert_array_equal(predict(other, X, s), decided)
 
 
 @EVERY
@@ -123,6 +131,17 @@ def test_bad_rows_are_refused_before_training(name):
         def fit(self, X, y, sample_weight=None):
             raise AssertionError("trained before the input was checked")
 
+    if name != "DFRF":
+        wrong = {"RejectOption": {"privileged": "m"}, "Massaging": {"privileged": "m"}}.get(name, {})
+        if wrong:
+            with pytest.raises(ValueError, match="privileged must be one of the groups"):
+                make(name, estimator=Untrainable(), **wrong).fit(X, y, sensitive_features=s)
+        if name in AT_PREDICTION:
+            with pytest.raises(ValueError, match="cannot be used to seed"):
+                make(name, estimator=Untrainable(), random_state="a", select_on="train").fit(X, y, sensitive_features=s)
+        if name in {"EqualizedOdds", "CalibratedEqualizedOdds", "Reweighing"}:
+            with pytest.raises(ValueError, match="group 1 has only rows of the label 1"):
+                make(name, estimator=Untrainable()).fit(X, np.where(s == 1, 1, y), sensitive_features=s)
     clf = make(name) if name == "DFRF" else make(name, estimator=Untrainable())
     for changes, message in [
         ({"sensitive_features": None}, "sensitive_features is missing; pass the group of each row"),
@@ -154,8 +173,59 @@ def test_sample_weights_count(name):
     weighted = make(name, **trees).fit(X, y, sensitive_features=s, sample_weight=weight)
     plain = make(name, **trees).fit(X, y, sensitive_features=s)
     same = make(name, **trees).fit(X, y, sensitive_features=s, sample_weight=np.ones(600))
-    assert (predict(weighted, X, s) != predict(plain, X, s)).any()
-    np.testing.assert_array_equal(predict(same, X, s), predict(plain, X, s))
+    assert (outcome(weighted) != outcome(plain)).any()
+    np.testing.assert_array_equal(outcome(same), outcome(plain))
+
+
+@POST
+@pytest.mark.parametrize("scale", [0.1, 1, 1e-200, 1e160, 1e300])
+def test_the_rows_chosen_on_are_counted_by_weight_whatever_its_scale(name, scale):
+    # A row of weight 3 counts as three rows; and what all weights have in common makes no difference.
+    model = FrozenEstimator(RandomForestClassifier(8, max_depth=4, random_state=0).fit(X, y))
+    times = np.random.RandomState(0).randint(1, 4, 600) + 6 * ((s == 1) & (y == 1))
+    weighted = make(name, estimator=model).fit(X, y, sensitive_features=s, sample_weight=times * scale)
+    rows = np.repeat(np.arange(600), times)
+    repeated = make(name, estimator=model).fit(X[rows], y[rows], sensitive_features=s[rows])
+    np.testing.assert_allclose(outcome(weighted), outcome(repeated), atol=1e-9)
+    plain = make(name, estimator=model).fit(X, y, sensitive_features=s)
+    assert (outcome(plain) != outcome(repeated)).any(), "the weights matter"
+
+
+@POST
+def test_held_out_rows_keep_their_weights(name):
+    trees = ExtraTreesClassifier(8, max_depth=4, random_state=0)
+    weight = np.random.RandomState(1).choice([1.0, 7.0], 600)
+    clf = make(name, estimator=trees).fit(X, y, sensitive_features=s, sample_weight=weight)
+    train, rest = train_test_split(np.arange(600), test_size=0.25, random_state=0, stratify=2 * s + y)
+    model = FrozenEstimator(clone(trees).fit(X[train], y[train], weight[train]))
+    by_hand = make(name, estimator=model).fit(X[rest], y[rest], sensitive_features=s[rest], sample_weight=weight[rest])
+    np.testing.assert_array_equal(outcome(clf), outcome(by_hand))
+    unweighted = make(name, estimator=model).fit(X[rest], y[rest], sensitive_features=s[rest])
+    assert (outcome(clf) != outcome(unweighted)).any()
+
+
+@EVERY
+def test_the_estimator_given_is_only_a_template(name):
+    clf = make(name).fit(X, y, sensitive_features=s)
+    if name != "DFRF":
+        assert not hasattr(clf.estimator, "classes_")
+
+
+def test_the_defaults():
+    shared = {"select_on": "validation", "validation_fraction": 0.25, "favorable": None, "random_state": None}
+    wanted = {
+        "EqualizedOdds": shared | {"objective": "auto"},
+        "CalibratedEqualizedOdds": shared | {"cost": "weighted"},
+        "RejectOption": shared
+        | {"epsilon": 0.05, "objective": "auto", "n_thresholds": 100, "n_margins": 50, "privileged": None},
+        "GroupThresholds": shared | {"epsilon": 0.05, "objective": "auto"},
+        "Reweighing": {},
+        "Massaging": {"ranker": None, "privileged": None, "favorable": None},
+    }
+    for name, defaults in wanted.items():
+        parameters = BASELINES[name](None).get_params(deep=False)
+        parameters.pop("estimator")
+        assert parameters == defaults
 
 
 # Those that need the group to predict.
@@ -211,9 +281,11 @@ def test_a_pipeline_inside_and_outside(name):
     clf = make(name, estimator=inside).fit(X, y, sensitive_features=s)
     outside = make_pipeline(StandardScaler(), make(name))
     outside.fit(X, y, **{f"{name.lower()}__sensitive_features": s})
+    twin = pickle.loads(pickle.dumps(clf))
     decided = outside.predict(X, sensitive_features=s)
     np.testing.assert_array_equal(decided, clf.predict(X, sensitive_features=s))
-    assert clf.score(X, y, sensitive_features=s) == (decided == y).mean()
+    weight = np.arange(600)
+    assert twin.score(X, y, weight, sensitive_features=s) == np.average(decided == y, weights=weight)
 
 
 @POST
@@ -235,6 +307,12 @@ def test_an_estimator_that_asks_for_the_groups_gets_those_it_trains_on(name):
 
 @pytest.mark.parametrize("name", ["CalibratedEqualizedOdds", "RejectOption", "GroupThresholds"])
 def test_an_estimator_without_scores_is_refused(name):
+    class UntrainableRidge(RidgeClassifier):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("trained before it was looked at")
+
+    with pytest.raises(ValueError, match=f"{name} needs scores, and UntrainableRidge has no predict_proba"):
+        make(name, estimator=UntrainableRidge()).fit(X, y, sensitive_features=s)
     with pytest.raises(ValueError, match=rf"{name} needs scores, and RidgeClassifier has no predict_proba"):
         make(name, estimator=RidgeClassifier()).fit(X, y, sensitive_features=s)
 
@@ -242,6 +320,29 @@ def test_an_estimator_without_scores_is_refused(name):
 def test_equalized_odds_needs_no_scores():
     clf = make("EqualizedOdds", estimator=RidgeClassifier()).fit(X, y, sensitive_features=s)
     assert clf.predict(X, sensitive_features=s).shape == (600,)
+
+
+@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"DFRF"}))
+@pytest.mark.parametrize("estimator", [None, "rf", RandomForestRegressor(), FrozenEstimator(RandomForestRegressor())])
+def test_what_is_no_classifier_is_refused(name, estimator):
+    refusals = r"must be a classifier|predict_proba|no sample_weight|not trained"
+    with pytest.raises((TypeError, ValueError), match=refusals):
+        make(name, estimator=estimator).fit(X, y, sensitive_features=s)
+
+
+@POST
+def test_frozen_models_that_cannot_be_used_are_refused(name):
+    with pytest.raises(NotFittedError):
+        make(name, estimator=FrozenEstimator(RandomForestClassifier())).fit(X, y, sensitive_features=s)
+    three = RandomForestClassifier(3).fit(X, np.arange(600) % 3)
+    with pytest.raises(ValueError, match=r"was trained on 3 classes, \[0, 1, 2\]; only binary classifiers are"):
+        make(name, estimator=FrozenEstimator(three), favorable=2).fit(X, y, sensitive_features=s)
+
+
+def test_the_groups_at_prediction_can_be_routed_through_cross_validation():
+    with sklearn.config_context(enable_metadata_routing=True):
+        scores = cross_val_score(make("GroupThresholds"), X, y, params={"sensitive_features": s}, cv=3)
+    assert scores.min() > 0.5
 
 
 # Those that change the rows.
@@ -260,6 +361,27 @@ def test_a_frozen_estimator_cannot_be_trained(name):
     model = FrozenEstimator(RandomForestClassifier(3).fit(X, y))
     with pytest.raises(ValueError, match=f"{name} trains its estimator on changed rows, and a FrozenEstimator is not"):
         make(name, estimator=model).fit(X, y, sensitive_features=s)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_reweighing_weighs_the_last_step_of_a_pipeline(routing):
+    plain = Reweighing(LogisticRegression()).fit(StandardScaler().fit_transform(X), y, sensitive_features=s)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        last = LogisticRegression().set_fit_request(sample_weight=True) if routing else LogisticRegression()
+        scaler = StandardScaler().set_fit_request(sample_weight=False) if routing else StandardScaler()
+        clf = Reweighing(make_pipeline(scaler, last)).fit(X, y, sensitive_features=s)
+    np.testing.assert_allclose(clf.estimator_[-1].coef_, plain.estimator_.coef_)
+    unweighted = LogisticRegression().fit(StandardScaler().fit_transform(X), y)
+    assert not np.allclose(plain.estimator_.coef_, unweighted.coef_)
+
+
+def test_the_last_step_of_a_pipeline_gets_the_groups_and_weights_it_asks_for():
+    forest = DiscriminationAwareForestClassifier(5, max_depth=3, random_state=0)
+    weight = np.arange(1.0, 601)
+    inside = make("GroupThresholds", estimator=make_pipeline(StandardScaler(), forest), select_on="train")
+    inside.fit(X, y, sensitive_features=s, sample_weight=weight)
+    by_hand = clone(forest).fit(StandardScaler().fit_transform(X), y, sensitive_features=s, sample_weight=weight)
+    np.testing.assert_array_equal(inside.estimator_[-1].predict_proba(X), by_hand.predict_proba(X))
 
 
 def test_reweighing_needs_an_estimator_that_takes_weights():
@@ -296,9 +418,12 @@ def test_a_group_of_one_label_is_no_obstacle_where_rates_are_defined(name):
 
 def test_rows_of_one_label_have_no_balanced_accuracy():
     model = FrozenEstimator(RandomForestClassifier(3, random_state=0).fit(X, y))
-    clf = GroupThresholds(model, objective="balanced_accuracy")
-    with pytest.raises(ValueError, match="the rows to choose on are of one label only"):
-        clf.fit(X[y == 1], y[y == 1], sensitive_features=s[y == 1])
+    rows = y == 1
+    for method in (GroupThresholds, RejectOption):
+        with pytest.raises(ValueError, match="rows to choose on are of one class only, and have no balanced accuracy"):
+            method(model, objective="balanced_accuracy").fit(X[rows], y[rows], sensitive_features=s[rows])
+        clf = method(model, objective="accuracy").fit(X[rows], y[rows], sensitive_features=s[rows])
+        assert clf.predict(X[rows], sensitive_features=s[rows]).all(), "whose label is favourable"
 
 
 # Parameters.
@@ -324,6 +449,7 @@ def test_rows_of_one_label_have_no_balanced_accuracy():
         ("DFRF", {"alpha": -1}, ValueError, "alpha must be a number of at least 0, got -1"),
         ("DFRF", {"alpha": "1"}, TypeError, "alpha must be a number of at least 0, got '1' of type str"),
         ("DFRF", {"rho": 5}, ValueError, r"rho must be in \[0, 1\], got 5"),
+        ("DFRF", {"rho": 0}, ValueError, "rho must be above 0, since a tree is kept if its parity is below it"),
         ("DFRF", {"max_rejected": None}, TypeError, "max_rejected must be an integer of at least 0"),
         ("DFRF", {"n_jobs": 0}, ValueError, "n_jobs must be None or an integer other than 0"),
     ],

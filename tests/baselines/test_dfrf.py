@@ -27,6 +27,7 @@ def parity(decided, weight=None):
 def test_the_defaults_are_those_of_the_authors():
     given = DFRF().get_params()
     wanted = {"n_estimators": 50, "max_depth": 20, "min_samples_leaf": 3, "alpha": 100, "rho": 0.05}
+    assert given["max_rejected"] == 10_000
     assert given.items() >= wanted.items()
 
 
@@ -81,9 +82,9 @@ def test_a_dask_cluster_grows_the_trees():
 
 
 def test_it_gives_up_and_says_how_far_it_came():
-    message = r"DFRF kept 0 of 8 trees after 31 were tried: the lowest statistical parity seen is 0\.\d+, and rho is 0"
+    message = r"DFRF kept 0 of 8 trees after 31 were tried: the lowest .* is 0\.\d+, and rho is 1e-09; raise rho"
     with pytest.raises(ValueError, match=message):
-        fit(rho=0.0, max_rejected=30)
+        fit(rho=1e-9, max_rejected=30)
     # No more than the cap: as many rejections as there were are allowed, one less is too few.
     n_rejected = fit().n_rejected_
     assert fit(max_rejected=n_rejected).n_rejected_ == n_rejected
@@ -102,17 +103,46 @@ def test_trees_do_not_see_the_sensitive_columns():
     for columns in ("sex", ["sex"]):
         named = DFRF(8, sensitive_columns=columns, **OPTIONS).fit(table, y, sensitive_features=s)
         np.testing.assert_array_equal(named.decision_function(table), fit().decision_function(X))
-    with pytest.raises(ValueError, match="sensitive_columns must be columns of X, by name or number, got 'age'"):
+    with pytest.raises(ValueError, match=r"must be columns of X, by name \(a, b, sex, c\) or by number .* got 'age'"):
         DFRF(8, sensitive_columns="age", **OPTIONS).fit(table, y, sensitive_features=s)
     with pytest.raises(ValueError, match=r"\[0, 1, 2\] are all the columns of X: no feature is left to grow on"):
         DFRF(8, sensitive_columns=[0, 1, 2], **OPTIONS).fit(X, y, sensitive_features=s)
-    with pytest.raises(ValueError, match="got 3"):
-        DFRF(8, sensitive_columns=3, **OPTIONS).fit(X, y, sensitive_features=s)
+    for wrong in (3, -1, 1.0, True, "a", [0, "a"], slice(0, 1)):
+        with pytest.raises(ValueError, match="sensitive_columns must be columns of X, by number from 0 to 2, got"):
+            DFRF(8, sensitive_columns=wrong, **OPTIONS).fit(X, y, sensitive_features=s)
+    for places in (np.int64(2), np.array([2]), (2,)):
+        again = DFRF(8, sensitive_columns=places, **OPTIONS).fit(with_group.tolist(), y, sensitive_features=s)
+        np.testing.assert_array_equal(again.decision_function(with_group), fit().decision_function(X))
+
+
+def test_columns_are_those_of_the_fit():
+    with_group = np.column_stack([X, s])
+    clf = DFRF(8, sensitive_columns=3, **OPTIONS).fit(with_group, y, sensitive_features=s)
+    decided = clf.decision_function(with_group)
+    clf.set_params(sensitive_columns=0)
+    np.testing.assert_array_equal(clf.decision_function(with_group), decided)
+    clf.set_params(rho=1e-9, max_rejected=3)
+    with pytest.raises(ValueError, match="DFRF kept"):
+        clf.fit(with_group, y, sensitive_features=s)
+    np.testing.assert_array_equal(clf.decision_function(with_group), decided)
+
+
+def test_a_tree_whose_parity_is_rho_is_not_kept():
+    highest = fit().parity_.max()
+    assert fit(rho=highest).parity_.max() < highest
+
+
+def test_labels_in_another_order_than_the_rows_are_refused():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="y of the training rows has the index of X in another order"):
+        DFRF(3, **OPTIONS).fit(pd.DataFrame(X), pd.Series(y).sample(frac=1), sensitive_features=s)
 
 
 def test_weights_count_in_the_trees_their_parity_and_the_ridge():
     weight = np.where((s == 1) & (y == 0), 4.0, 0.5)
     clf = DFRF(4, **OPTIONS).fit(X, y, sensitive_features=s, sample_weight=weight)
+    for tree in clf.estimators_:
+        assert tree.tree_.weighted_n_node_samples[0] == pytest.approx(weight.sum())
     np.testing.assert_allclose(clf.parity_, [parity(tree.predict(X), weight) for tree in clf.estimators_])
     ridge = RidgeClassifier(alpha=5.0).fit(np.transpose([t.predict(X) for t in clf.estimators_]), y, weight)
     np.testing.assert_allclose(clf.ridge_.coef_, ridge.coef_)

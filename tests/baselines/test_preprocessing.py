@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -71,10 +72,24 @@ def test_labels_that_favour_nobody_are_left_alone():
 
 def test_the_ranker_given_ranks_with_the_weights_of_nobody():
     X, y, s = people(200, seed=4)
-    clf = Massaging(Recorder(), ranker=LogisticRegression()).fit(X, y, sensitive_features=s)
+    weight = np.where(X[:, 0] > 1, 50.0, 0.1)
+    ranker = LogisticRegression()
+    clf = Massaging(Recorder(), ranker=ranker).fit(X, y, sensitive_features=s, sample_weight=weight)
+    assert not hasattr(ranker, "coef_"), "only a template"
+    unweighted = Massaging(Recorder(), ranker=ranker).fit(X, y, sensitive_features=s)
+    np.testing.assert_array_equal(clf.promoted_, unweighted.promoted_)
     score = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
     candidates = np.flatnonzero((s == 0) & (y == 0))
     assert score[clf.promoted_].min() >= np.sort(score[candidates])[-len(clf.promoted_)]
+
+
+@pytest.mark.parametrize(
+    "rows", [sparse.csr_matrix(np.eye(8)), np.where(np.eye(8) > 0, np.nan, 1)], ids=["sparse", "missing"]
+)
+def test_rows_that_the_ranker_cannot_take(rows):
+    y, s = np.array([0, 1] * 4), np.array([0, 0, 0, 0, 1, 1, 1, 0])
+    with pytest.raises((ValueError, TypeError), match="the ranker, GaussianNB, cannot rank these rows; pass as"):
+        Massaging(Recorder()).fit(rows, y, sensitive_features=s)
 
 
 def test_the_wrong_group_given_as_privileged_is_an_error():

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
 from eifffel import ConstraintNotMetWarning, PrivilegedGroupWarning
 from eifffel._validation import Rows
@@ -87,7 +89,7 @@ def test_the_weight_above_a_threshold_is_that_of_the_rows_above(drawn, twelfths)
         for group in (0, 1):
             for label in (0, 1):
                 inside = (score > threshold) & (s == group) & (y == label)
-                assert above[k, group, label] == pytest.approx(given_weight[inside].sum())
+                assert above[k, group, label] * rows.unit == pytest.approx(given_weight[inside].sum())
 
 
 @given(scored(60), st.sampled_from([0.05, 0.3]), st.sampled_from(sorted(OBJECTIVES)))
@@ -140,6 +142,43 @@ def test_the_objective_is_what_the_forest_was_trained_for(baseline):
         others = set(OBJECTIVES) - {objective}
         other = baseline(forest, objective=others.pop(), random_state=0).fit(X, y, sensitive_features=s)
         assert default.thresholds_ == named.thresholds_ != other.thresholds_
+
+
+@pytest.mark.parametrize("baseline", [GroupThresholds, RejectOption])
+def test_the_objective_is_found_in_pipelines_and_searches(baseline):
+    random = np.random.RandomState(0)
+    X = random.normal(size=(400, 3))
+    y, s = (X[:, 0] + random.normal(size=400) > 1.5).astype(int), random.randint(0, 2, 400)
+    forest = RandomForestClassifier(10, max_depth=4, class_weight="balanced", random_state=0)
+    for wrapped in (make_pipeline(forest), GridSearchCV(make_pipeline(forest), {}, cv=2)):
+        default = baseline(wrapped, random_state=0).fit(X, y, sensitive_features=s)
+        named = baseline(wrapped, objective="balanced_accuracy", random_state=0).fit(X, y, sensitive_features=s)
+        other = baseline(wrapped, objective="accuracy", random_state=0).fit(X, y, sensitive_features=s)
+        assert default.thresholds_ == named.thresholds_ != other.thresholds_
+
+
+@pytest.mark.parametrize("baseline", [GroupThresholds, RejectOption])
+def test_a_difference_equal_to_the_bound_is_allowed(baseline):
+    # A quarter of group 0 and half of group 1 deserve it and score so; 0.5 - 0.25 is the bound.
+    score = np.array([0.9, 0.1, 0.1, 0.1, 0.9, 0.9, 0.1, 0.1])
+    y = (score > 0.5).astype(int)
+    for scale in (1, 0.1, 1 / 3):
+        clf = fit(baseline, score, y, [0] * 4 + [1] * 4, np.full(8, scale), epsilon=0.25)
+        assert clf.predict(score.reshape(-1, 1), sensitive_features=[0] * 4 + [1] * 4).tolist() == y.tolist()
+
+
+def test_the_scale_of_the_weights_does_not_change_the_reject_option():
+    score, y, s = np.array([0.8, 0.2, 0.2, 0.8, 0.8]), [0, 1, 0, 1, 1], [0, 0, 1, 1, 0]
+    times = np.array([2, 3, 1, 3, 1])
+    chosen = [
+        fit(RejectOption, score, y, s, times / scale, epsilon=0.25, objective="accuracy").thresholds_
+        for scale in (1, 10, 7)
+    ]
+    assert chosen[0] == chosen[1] == chosen[2]
+
+
+def test_groups_treated_alike_favour_neither():
+    fit(RejectOption, np.array([0.9, 0.1, 0.9, 0.1]), [1, 0, 1, 0], ["m", "m", "f", "f"], privileged="f")
 
 
 def test_thresholds_stand_between_the_scores_they_part():

@@ -15,6 +15,9 @@ from eifffel._validation import Coding, Rows, check_choice, check_split
 
 OBJECTIVES = ("auto", "accuracy", "balanced_accuracy")
 
+# Rates and objectives are quotients of sums; closer than this to a bound or to each other they are equal.
+ROUNDING = 1e-12
+
 
 def _estimator_has_probabilities(classifier: Any) -> bool:
     return hasattr(getattr(classifier, "estimator_", classifier.estimator), "predict_proba")
@@ -70,6 +73,9 @@ class PreProcessor(MetaClassifier):
 class PostProcessor(HeldOutClassifier):
     """A classifier whose decisions are changed by the group of each row, which ``predict`` therefore needs."""
 
+    __metadata_request__predict = {"sensitive_features": True}  # noqa: RUF012
+    __metadata_request__score = {"sensitive_features": True}  # noqa: RUF012
+
     favorable: Any
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
@@ -93,8 +99,9 @@ class PostProcessor(HeldOutClassifier):
         self._check_parameters()
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
         train, chosen = (None, None) if self._frozen else self._split(given)
-        model = self._train(given, train)
         rows = given.rows if chosen is None else given.rows.take(chosen)
+        self._check_rows(rows, given.coding)
+        model = self._train(given, train)
         self._adjust(model, self._look(model, given.take(chosen)[0], given.coding), rows, given.coding)
         self._coding = given.coding
         self.estimator_ = model
@@ -128,19 +135,22 @@ class PostProcessor(HeldOutClassifier):
 
     def _look(self, model: Any, X: Any, coding: Coding) -> np.ndarray:
         """What the method looks at: the score that the estimator gives to the favourable class."""
-        if not hasattr(model, "predict_proba"):
-            raise ValueError(
-                f"{type(self).__name__} needs scores, and {type(model).__name__} has no predict_proba; use an "
-                "estimator that has, such as a forest, or wrap it in CalibratedClassifierCV"
-            )
         return model.predict_proba(X)[:, coding.favorable]
 
     def _draw(self, probability: np.ndarray) -> np.ndarray:
         """Whether each row is decided favourably."""
-        return probability == 1
+        return probability > 0
 
     def _check_parameters(self) -> None:
-        """Raise if a parameter of the method cannot be used."""
+        """Raise if a parameter of the method, or the estimator, cannot be used."""
+        if not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(self).__name__} needs scores, and {type(self.estimator).__name__} has no predict_proba; use an "
+                "estimator that has, such as a forest, or wrap it in CalibratedClassifierCV"
+            )
+
+    def _check_rows(self, rows: Rows, coding: Coding) -> None:
+        """Raise if the method cannot choose on these rows."""
 
     @abstractmethod
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
@@ -158,19 +168,28 @@ class RandomisedPostProcessor(PostProcessor):
         """The probability with which ``predict`` decides each row favourably, shape (n_rows,)."""
         return self._probability_of(X, sensitive_features)
 
-    def expected_rates(self, X: Any, y: Any, *, sensitive_features: Any = None) -> dict[Any, dict[str, float]]:
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
+        super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params)
+        # Another kind of generator than NumPy's old one, so that its numbers are not those with which, from the same
+        # seed, somebody drew the rows or their groups.
+        self._random = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
+        return self
+
+    def expected_rates(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> dict[Any, dict[str, float]]:
         """The rates that decisions have on average over all draws.
 
         Returns
         -------
         dict
             Per group its ``selection_rate``, ``true_positive_rate`` and ``false_positive_rate``, where positive means
-            favourable; NaN where no row of the group has the label.
+            favourable; NaN where there is no such row.
         """
         probability = self.favorable_probability(X, sensitive_features=sensitive_features)
-        cells = self._coding.encode(X, y, sensitive_features, rows="the rows given").cell
-        sums = np.bincount(cells, probability, minlength=4).reshape(2, 2)
-        sizes = np.bincount(cells, minlength=4).reshape(2, 2)
+        rows = self._coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given", both_groups=False)
+        sums = np.bincount(rows.cell, rows.weight * probability, minlength=4).reshape(2, 2)
+        sizes = np.bincount(rows.cell, rows.weight, minlength=4).reshape(2, 2)
         with np.errstate(invalid="ignore"):
             rates, selected = sums / sizes, sums.sum(axis=1) / sizes.sum(axis=1)
         return {
@@ -183,7 +202,7 @@ class RandomisedPostProcessor(PostProcessor):
         }
 
     def _draw(self, probability: np.ndarray) -> np.ndarray:
-        return check_random_state(self.random_state).random_sample(len(probability)) < probability
+        return self._random.random(len(probability)) < probability
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,7 +223,7 @@ class ThresholdPostProcessor(PostProcessor):
 
     def _probability(self, seen: np.ndarray, group: np.ndarray) -> np.ndarray:
         threshold = np.array([self.thresholds_[value] for value in self._coding.groups])
-        return (seen > threshold[group]).astype(np.float64)
+        return seen > threshold[group]
 
 
 def check_objective(objective: Any) -> None:
@@ -215,16 +234,23 @@ def read_objective(objective: str, model: Any) -> str:
     """``"auto"`` is what the model was trained for: balanced accuracy where it weighs classes, else accuracy."""
     if objective != "auto":
         return objective
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return "accuracy" if getattr(last, "class_weight", None) is None else "balanced_accuracy"
+    model = getattr(model, "best_estimator_", model)
+    if isinstance(model, Pipeline):
+        return read_objective(objective, model[-1])
+    return "accuracy" if getattr(model, "class_weight", None) is None else "balanced_accuracy"
 
 
-def label_gains(objective: str, totals: np.ndarray) -> np.ndarray:
-    """What one unit of weight decided as its label says adds to the objective, per label."""
+def favorable_gains(objective: str, totals: np.ndarray) -> np.ndarray:
+    """What one unit of weight decided favourably adds to the objective, by its label: a loss if it is unfavourable."""
     of_label = totals.sum(axis=0)
+    if objective == "accuracy":
+        return np.array([-1, 1]) / of_label.sum()
     if (of_label == 0).any():
-        raise ValueError("the rows to choose on are of one label only; give rows of both labels")
-    return np.full(2, 1 / of_label.sum()) if objective == "accuracy" else 0.5 / of_label
+        raise ValueError(
+            "the rows to choose on are of one class only, and have no balanced accuracy; give rows of both, or "
+            "objective='accuracy'"
+        )
+    return np.array([-0.5, 0.5]) / of_label
 
 
 def weigh_above(score: np.ndarray, rows: Rows, thresholds: np.ndarray) -> np.ndarray:
@@ -235,4 +261,4 @@ def weigh_above(score: np.ndarray, rows: Rows, thresholds: np.ndarray) -> np.nda
         inside = inside[np.argsort(score[inside])]
         from_the_top = np.append(np.cumsum(rows.weight[inside][::-1])[::-1], 0)
         above[:, cell] = from_the_top[np.searchsorted(score[inside], thresholds, side="right")]
-    return rows.in_weight(above.reshape(-1, 2, 2))
+    return rows.for_ratios(above.reshape(-1, 2, 2))

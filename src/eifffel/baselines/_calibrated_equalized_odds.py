@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import Coding, Rows, check_choice
-from eifffel.baselines._base import RandomisedPostProcessor
+from eifffel.baselines._base import ROUNDING, RandomisedPostProcessor
 from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
 
 COSTS = ("fpr", "fnr", "weighted")
@@ -72,10 +72,13 @@ class CalibratedEqualizedOdds(RandomisedPostProcessor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_choice("cost", self.cost, COSTS)
 
-    def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
+    def _check_rows(self, rows: Rows, coding: Coding) -> None:
         coding.check_both_labels(rows, "its generalised error rates cannot both be measured")
+
+    def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
         cell_weight = np.bincount(rows.cell, rows.weight, minlength=4).reshape(2, 2)
         mean_score = np.bincount(rows.cell, rows.weight * seen, minlength=4).reshape(2, 2) / cell_weight
         base_rate = cell_weight[:, 1] / cell_weight.sum(axis=1)
@@ -83,7 +86,7 @@ class CalibratedEqualizedOdds(RandomisedPostProcessor):
         trivial = self._cost_of(np.column_stack([base_rate, base_rate]), base_rate)
         served = int(cost[1] < cost[0])  # the group of lower cost
         mix_rate = np.zeros(2)
-        if cost[0] != cost[1]:
+        if abs(cost[1] - cost[0]) > ROUNDING:
             mix_rate[served] = self._mix_rate(cost[served], trivial[served], cost.max(), coding.groups[served])
         self.mix_rates_ = dict(zip(coding.groups, mix_rate.tolist(), strict=True))
         self.base_rates_ = dict(zip(coding.groups, base_rate.tolist(), strict=True))
@@ -92,7 +95,7 @@ class CalibratedEqualizedOdds(RandomisedPostProcessor):
         """The share of scores to withhold that raises the cost of a group to that of the other."""
         if trivial >= wanted:
             return (wanted - cost) / (trivial - cost)
-        withheld = trivial > cost  # if even this raises no cost, there is no reason to withhold any score
+        withheld = trivial > cost + ROUNDING  # if even this raises no cost, there is no reason to withhold any score
         warn_caller(
             f"with every score of group {group!r} withheld its cost ({self.cost}) is {trivial:.3g}, with none "
             f"{cost:.3g}, and the other group bears {wanted:.3g}: the costs cannot be made equal, and "

@@ -1,5 +1,7 @@
 """DFRF, Distributed Fair Random Forest: random trees kept only if they are fair, combined by ridge classification."""
 
+from collections.abc import Iterable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import ExtraTreeClassifier
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._indexing import _get_column_indices
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
@@ -21,6 +22,8 @@ from eifffel._validation import (
     check_groups,
     check_n_jobs,
     check_number,
+    check_split,
+    spread_weight,
 )
 
 TREES_PER_JOB = 4  # grown between two looks at how many have been kept
@@ -45,8 +48,9 @@ class DFRF(ClassifierMixin, BaseEstimator):
         data.
     alpha : float
         Ridge penalty; the authors use 100, 5 on COMPAS, 225 on credit data.
-    rho : float in [0, 1]
-        A tree is kept if its absolute statistical parity on the training rows is below.
+    rho : float in (0, 1]
+        A tree is kept if its absolute statistical parity on the training rows is below. One that decides all rows
+        alike has parity 0 and is kept, as in the authors' code: with a small ``rho`` such trees fill the forest.
     sensitive_columns : str, int, or list of them, optional
         The columns of X that hold the sensitive attribute; the trees do not see them. By default X is taken to be
         without.
@@ -82,6 +86,8 @@ class DFRF(ClassifierMixin, BaseEstimator):
     >>> bool(clf.parity_.max() < 0.1)
     True
     """
+
+    __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -125,19 +131,23 @@ class DFRF(ClassifierMixin, BaseEstimator):
         check_number("max_depth", self.max_depth, at_least=1, integer=True, optional=True)
         check_number("alpha", self.alpha, at_least=0)
         check_fraction("rho", self.rho)
+        if self.rho == 0:
+            raise ValueError("rho must be above 0, since a tree is kept if its parity is below it, got 0")
         check_number("max_rejected", self.max_rejected, at_least=0, integer=True)
         check_n_jobs(self.n_jobs)
         classes = check_binary_labels(y)
         coding = Coding(classes, 1, check_groups(sensitive_features))
-        rows = coding.encode(X, column_or_1d(y, warn=True), sensitive_features, sample_weight, rows="the training rows")
-        columns = self._columns(X)
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the training rows")
+        column_or_1d(y, warn=True)
+        check_split(rows, coding.groups, [np.arange(len(rows.group))], train=True)
         features = validate_data(self, X, dtype=np.float32, accept_sparse="csc", ensure_all_finite="allow-nan")
+        columns = self._columns()
         features = _without(features, columns)
         if features.shape[1] == 0:
             raise ValueError(
                 f"sensitive_columns={self.sensitive_columns!r} are all the columns of X: no feature is left to grow on"
             )
-        weight = None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, float), len(rows.group))
+        weight = spread_weight(sample_weight, len(rows.group))
         self.estimators_, self.parity_, self.n_rejected_, decided = self._grow(features, rows, weight)
         self._sensitive_columns = columns
         self.ridge_ = RidgeClassifier(alpha=self.alpha).fit(np.transpose(decided), rows.cell % 2, weight)
@@ -165,17 +175,24 @@ class DFRF(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _columns(self, X: Any) -> list[int]:
+    def _columns(self) -> list[int]:
         """The places of the columns that trees do not see."""
         if self.sensitive_columns is None:
             return []
-        named = [self.sensitive_columns] if isinstance(self.sensitive_columns, str | int) else self.sensitive_columns
-        try:
-            return sorted(_get_column_indices(X, list(named)))
-        except (ValueError, IndexError) as error:
-            raise ValueError(
-                f"sensitive_columns must be columns of X, by name or number, got {self.sensitive_columns!r}: {error}"
-            ) from None
+        one = isinstance(self.sensitive_columns, str | Integral) or not isinstance(self.sensitive_columns, Iterable)
+        return sorted({self._column(name) for name in ([self.sensitive_columns] if one else self.sensitive_columns)})
+
+    def _column(self, name: Any) -> int:
+        names = getattr(self, "feature_names_in_", np.array([])).tolist()
+        if isinstance(name, str) and name in names:
+            return names.index(name)
+        if isinstance(name, Integral) and not isinstance(name, bool) and 0 <= int(name) < self.n_features_in_:
+            return int(name)
+        named = f"by name ({', '.join(names[:5])}{', ...' if len(names) > 5 else ''}) or " if names else ""
+        raise ValueError(
+            f"sensitive_columns must be columns of X, {named}by number from 0 to {self.n_features_in_ - 1}, "
+            f"got {name!r}"
+        )
 
     def _grow(
         self, X: Any, rows: Rows, weight: np.ndarray | None
@@ -184,18 +201,18 @@ class DFRF(ClassifierMixin, BaseEstimator):
         root = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         tree = ExtraTreeClassifier(max_features=1, max_depth=self.max_depth, min_samples_leaf=self.min_samples_leaf)
         kept: list[tuple[Any, np.ndarray, float]] = []
-        n_tried, lowest = 0, np.inf
+        n_tried, lowest = 0, np.inf  # of the trees that decide anything
         batch = TREES_PER_JOB * effective_n_jobs(self.n_jobs)
         progress = tqdm(total=self.n_estimators, desc="fair trees", disable=not self.verbose, delay=1, leave=False)
         with progress, Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
             while True:
                 # The seed of a tree follows from its number, so the result does not depend on the number of jobs.
                 seeds = [np.random.SeedSequence([root, n_tried + k]).generate_state(1)[0] for k in range(batch)]
-                for grown, decided, parity in parallel(
+                for grown, decided, parity, constant in parallel(
                     delayed(_grow_tree)(tree, int(seed), X, rows, weight, self.rho) for seed in seeds
                 ):
                     n_tried += 1
-                    lowest = min(lowest, parity)
+                    lowest = lowest if constant else min(lowest, parity)
                     if grown is not None:
                         kept.append((grown, decided, parity))
                         progress.update()
@@ -205,21 +222,26 @@ class DFRF(ClassifierMixin, BaseEstimator):
                     if n_tried - len(kept) > self.max_rejected:
                         raise ValueError(
                             f"DFRF kept {len(kept)} of {self.n_estimators} trees after {n_tried:,} were tried: the "
-                            f"lowest statistical parity seen is {lowest:.3g}, and rho is {self.rho:g}; raise rho or "
-                            "max_rejected, or grow other trees with max_depth and min_samples_leaf"
+                            f"lowest statistical parity seen, of a tree that does not decide all rows alike, is "
+                            f"{lowest:.3g}, and rho is {self.rho:g}; raise rho or max_rejected, or grow other trees "
+                            "with max_depth and min_samples_leaf"
                         )
                 progress.set_postfix(tried=n_tried, lowest_parity=f"{lowest:.3g}")
 
 
 def _grow_tree(
     template: ExtraTreeClassifier, seed: int, X: Any, rows: Rows, weight: np.ndarray | None, rho: float
-) -> tuple[Any, Any, float]:
-    """A tree, what it decides of the rows, and its parity; the first two are ``None`` if it is not fair."""
+) -> tuple[Any, Any, float, bool]:
+    """A tree, what it decides of the rows, its parity, and whether it decides all alike.
+
+    The first two are ``None`` if it is not fair.
+    """
     tree = clone(template).set_params(random_state=seed).fit(X, rows.cell % 2, sample_weight=weight)
     decided = tree.predict(X)
-    favorable, totals = rows.weigh_cells(decided == 1), rows.weigh_cells()
-    parity = float(metrics.demographic_parity_difference(rows.in_weight(favorable), rows.in_weight(totals)))
-    return (tree, decided, parity) if parity < rho else (None, None, parity)
+    favorable, totals = (rows.for_ratios(cells) for cells in (rows.weigh_cells(decided == 1), rows.weigh_cells()))
+    parity = float(metrics.demographic_parity_difference(favorable, totals))
+    constant = bool((decided == decided[0]).all())
+    return (tree, decided, parity, constant) if parity < rho else (None, None, parity, constant)
 
 
 def _without(X: Any, columns: list[int]) -> Any:

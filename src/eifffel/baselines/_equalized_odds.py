@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from eifffel._validation import Coding, Rows
-from eifffel.baselines._base import RandomisedPostProcessor, check_objective, label_gains, read_objective
+from eifffel.baselines._base import RandomisedPostProcessor, check_objective, favorable_gains, read_objective
 
 
 class EqualizedOdds(RandomisedPostProcessor):
@@ -23,8 +23,9 @@ class EqualizedOdds(RandomisedPostProcessor):
     estimator : classifier
         Its decisions are mixed. ``FrozenEstimator(model)`` is not trained, and then all rows given are chosen on.
     objective : {"auto", "accuracy", "balanced_accuracy"}
-        What is maximised: "auto" is balanced accuracy if the estimator has class weights, else accuracy (the expected
-        loss of Hardt et al.). aif360 maximises balanced accuracy.
+        What is maximised: "auto" is balanced accuracy if the estimator (or the last step of a Pipeline, or the best of
+        a search) has ``class_weight``, else accuracy, the expected loss of Hardt et al. aif360 maximises balanced
+        accuracy.
     select_on : {"validation", "train"}
         Which rows the mixing is chosen on: held out from training, or the training rows.
     validation_fraction : float in (0, 1)
@@ -32,7 +33,8 @@ class EqualizedOdds(RandomisedPostProcessor):
     favorable : label, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans.
     random_state : int, RandomState instance or None
-        For the split, and, afresh in each call, for the draws of ``predict``.
+        For the split, and for the draws of ``predict``: a sequence that starts anew with ``fit`` and goes on from call
+        to call, so that people decided one at a time get draws of their own.
 
     Attributes
     ----------
@@ -73,19 +75,21 @@ class EqualizedOdds(RandomisedPostProcessor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_objective(self.objective)
+        check_objective(self.objective)  # and no scores are needed
+
+    def _check_rows(self, rows: Rows, coding: Coding) -> None:
+        coding.check_both_labels(rows, "its true and false positive rates cannot both be measured")
 
     def _look(self, model: Any, X: Any, coding: Coding) -> np.ndarray:
         return model.predict(X) == coding.classes[coding.favorable]
 
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
-        coding.check_both_labels(rows, "its true and false positive rates cannot both be measured")
-        totals = rows.weigh_cells() * float(rows.unit)
-        rate = rows.weigh_cells(seen) * float(rows.unit) / totals  # of favourable decisions, by group and label
+        totals = rows.weigh_cells().astype(np.float64)
+        rate = rows.weigh_cells(seen) / totals  # of favourable decisions, by group and label
         # Unknown: the probability of a favourable decision by group and what the estimator decides. The rate of a
         # group and label is then linear in two of the four unknowns.
         share = np.stack([1 - rate, rate], axis=-1)
-        gain = label_gains(read_objective(self.objective, model), totals) * totals * [-1, 1]
+        gain = favorable_gains(read_objective(self.objective, model), totals) * totals
         result = linprog(
             -np.einsum("gy,gyd->gd", gain, share).ravel(),
             A_eq=np.hstack([share[0], -share[1]]),
@@ -94,7 +98,8 @@ class EqualizedOdds(RandomisedPostProcessor):
         )
         if not result.success:  # one and the same probability for all is feasible
             raise RuntimeError(f"the linear program of equalized odds failed: {result.message}")
-        self.probabilities_ = dict(zip(coding.groups, map(tuple, result.x.reshape(2, 2).tolist()), strict=True))
+        found = np.clip(result.x.reshape(2, 2), 0, 1) + 0.0  # without the sign of a negative zero
+        self.probabilities_ = dict(zip(coding.groups, map(tuple, found.tolist()), strict=True))
 
     def _probability(self, seen: np.ndarray, group: np.ndarray) -> np.ndarray:
         probability = np.array([self.probabilities_[value] for value in self._coding.groups])

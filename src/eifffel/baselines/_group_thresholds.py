@@ -5,19 +5,26 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import Coding, Rows, check_fraction
-from eifffel.baselines._base import ThresholdPostProcessor, check_objective, label_gains, read_objective, weigh_above
+from eifffel.baselines._base import (
+    ROUNDING,
+    ThresholdPostProcessor,
+    check_objective,
+    favorable_gains,
+    read_objective,
+    weigh_above,
+)
 
-# Rates are quotients of sums of up to 2**62 units; a difference this far above the bound is rounding.
-ROUNDING = 1e-12
+DIGITS = 12  # so that of thresholds equally good the first is taken, whatever rounding says
 
 
 class GroupThresholds(ThresholdPostProcessor):
     """One threshold per group, the best pair there is under ``abs(discrimination) <= epsilon``.
 
-    A yardstick: the best that can be made of these scores with the group known. The pair is exact, not searched on a
-    grid: of all pairs that keep the bound on the rows chosen on, one of largest objective. Corbett-Davies, Pierson,
-    Feller, Goel and Huq (2017), "Algorithmic decision making and the cost of fairness", show that the optimal rule
-    under demographic parity has this form.
+    A yardstick: the best that one threshold per group can make of these scores, with the group known. The pair is
+    exact, not searched on a grid: of all pairs that keep the bound on the rows chosen on, one of largest objective.
+    Corbett-Davies, Pierson, Feller, Goel and Huq (2017), "Algorithmic decision making and the cost of fairness", show
+    that with the true probabilities as scores the optimal rule under demographic parity has this form. Scores of a
+    forest are not the true ones, and a method that changes the scores, as flipping leaves does, can do better.
 
     ``predict`` needs the sensitive attribute and is not randomised.
 
@@ -28,8 +35,7 @@ class GroupThresholds(ThresholdPostProcessor):
     epsilon : float in [0, 1]
         Bound on discrimination, the difference of selection rates.
     objective : {"auto", "accuracy", "balanced_accuracy"}
-        What is maximised: "auto" is what the estimator was trained for, balanced accuracy if it has class weights, else
-        accuracy.
+        As in `EqualizedOdds`.
     select_on, validation_fraction, favorable, random_state
         As in `EqualizedOdds`; ``random_state`` is for the split only.
 
@@ -73,12 +79,13 @@ class GroupThresholds(ThresholdPostProcessor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_fraction("epsilon", self.epsilon)
         check_objective(self.objective)
 
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
-        totals = rows.in_weight(rows.weigh_cells())
-        gains = label_gains(read_objective(self.objective, model), totals) * [-1, 1]
+        totals = rows.for_ratios(rows.weigh_cells())
+        gains = favorable_gains(read_objective(self.objective, model), totals)
         thresholds, rates, values = [], [], []
         for group in (0, 1):
             # From the highest threshold down, so that rates rise.
@@ -86,13 +93,13 @@ class GroupThresholds(ThresholdPostProcessor):
             favorable = weigh_above(seen, rows, threshold)[:, group]
             thresholds.append(threshold)
             rates.append(favorable.sum(axis=1) / totals[group].sum())
-            values.append(favorable @ gains)
+            values.append(np.round(favorable @ gains, DIGITS))
         bound = self.epsilon + ROUNDING
         low = np.searchsorted(rates[1], rates[0] - bound, side="left")
         high = np.searchsorted(rates[1], rates[0] + bound, side="right")
         partner = best_in_windows(values[1], low, high)
         both = np.where(partner >= 0, values[0] + values[1][partner], -np.inf)
-        first = int(np.argmax(both))
+        first = int(np.argmax(both >= both.max() - ROUNDING))
         chosen = (thresholds[0][first], thresholds[1][partner[first]])
         self.thresholds_ = dict(zip(coding.groups, map(float, chosen), strict=True))
 

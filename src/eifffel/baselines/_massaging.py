@@ -28,6 +28,7 @@ class Massaging(PreProcessor):
         Trained on the changed labels.
     ranker : classifier, optional
         Its favourable score ranks the rows; by default Gaussian naive Bayes, the authors' choice being naive Bayes.
+        That takes neither missing values nor sparse rows nor strings, even where the estimator does.
     privileged : group, optional
         The privileged group; by default the one that the labels favour.
     favorable : label, optional
@@ -78,6 +79,16 @@ class Massaging(PreProcessor):
                 "for naive Bayes"
             )
 
+    def _rank(self, X: Any, y: Any) -> np.ndarray:
+        ranker = clone(self._ranker())
+        try:
+            return ranker.fit(X, y).predict_proba(X)
+        except (TypeError, ValueError) as error:
+            raise type(error)(
+                f"the ranker, {type(ranker).__name__}, cannot rank these rows; pass as ranker= a classifier that can, "
+                f"such as one like the estimator. It says: {error}"
+            ) from error
+
     def _change(self, given: GivenRows) -> GivenRows:
         X, y, sensitive_features, sample_weight = given.columns
         rows = given.rows
@@ -96,7 +107,7 @@ class Massaging(PreProcessor):
                 f"privileged={self.privileged!r}, but the labels favour {given.coding.groups[1 - privileged]!r}: there "
                 "is nothing to massage; leave privileged out to take the group that the labels favour"
             )
-        score = clone(self._ranker()).fit(X, y).predict_proba(X)[:, given.coding.favorable]
+        score = self._rank(X, y)[:, given.coding.favorable]
         candidates = {
             "promoted": np.flatnonzero((rows.group != privileged) & (label == 0)),
             "demoted": np.flatnonzero((rows.group == privileged) & (label == 1)),

@@ -6,10 +6,15 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel._validation import Coding, Rows, check_fraction, check_number, check_privileged
-from eifffel.baselines._base import ThresholdPostProcessor, check_objective, read_objective, weigh_above
+from eifffel.baselines._base import (
+    ROUNDING,
+    ThresholdPostProcessor,
+    check_objective,
+    favorable_gains,
+    read_objective,
+    weigh_above,
+)
 from eifffel.exceptions import ConstraintNotMetWarning, PrivilegedGroupWarning, warn_caller
-
-ROUNDING = 1e-12
 
 
 class RejectOption(ThresholdPostProcessor):
@@ -28,7 +33,7 @@ class RejectOption(ThresholdPostProcessor):
     epsilon : float in [0, 1]
         Bound on discrimination, the difference of selection rates.
     objective : {"auto", "accuracy", "balanced_accuracy"}
-        What is maximised: "auto" is balanced accuracy if the estimator has class weights, else accuracy.
+        As in `EqualizedOdds`.
     n_thresholds : int
         How many thresholds, from 0.01 to 0.99.
     n_margins : int
@@ -87,14 +92,18 @@ class RejectOption(ThresholdPostProcessor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         check_fraction("epsilon", self.epsilon)
         check_objective(self.objective)
         check_number("n_thresholds", self.n_thresholds, at_least=1, integer=True)
         check_number("n_margins", self.n_margins, at_least=1, integer=True)
 
+    def _check_rows(self, rows: Rows, coding: Coding) -> None:
+        check_privileged(coding.groups, self.privileged)
+
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
         privileged = check_privileged(coding.groups, self.privileged)
-        totals = rows.in_weight(rows.weigh_cells())
+        totals = rows.for_ratios(rows.weigh_cells())
         advantage = metrics.discrimination(weigh_above(seen, rows, np.array([0.5]))[0], totals)
         if privileged is None:
             privileged = int(advantage > 0)
@@ -110,8 +119,8 @@ class RejectOption(ThresholdPostProcessor):
         bounds = {privileged: threshold + margin, 1 - privileged: threshold - margin}
         favorable = np.stack([weigh_above(seen, rows, bounds[group])[:, group] for group in (0, 1)], axis=1)
         discrimination = np.abs(metrics.discrimination(favorable, totals))
-        value = metrics.METRICS[read_objective(self.objective, model)](favorable, totals)
-        allowed = discrimination <= self.epsilon
+        value = favorable.sum(axis=1) @ favorable_gains(read_objective(self.objective, model), totals)
+        allowed = discrimination <= self.epsilon + ROUNDING
         if allowed.any():
             # The first of the best; equal values may differ by rounding.
             best = int(np.argmax(allowed & (value >= value[allowed].max() - ROUNDING)))

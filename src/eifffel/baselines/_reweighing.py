@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import has_fit_parameter
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
 
 from eifffel._meta import GivenRows
 from eifffel.baselines._base import PreProcessor
@@ -21,7 +22,7 @@ class Reweighing(PreProcessor):
     Parameters
     ----------
     estimator : classifier
-        Trained on the weighted rows; its ``fit`` must take ``sample_weight``.
+        Trained on the weighted rows; its ``fit``, or that of the last step of a Pipeline, must take ``sample_weight``.
 
     Attributes
     ----------
@@ -50,7 +51,8 @@ class Reweighing(PreProcessor):
         return 1  # the weights are the same whichever it is
 
     def _check_parameters(self) -> None:
-        if not has_fit_parameter(self.estimator, "sample_weight"):
+        routed = get_config()["enable_metadata_routing"] and isinstance(self.estimator, Pipeline)
+        if not routed and self._fit_parameter("sample_weight") is None:
             raise ValueError(
                 f"Reweighing weighs rows, and the fit of {type(self.estimator).__name__} takes no sample_weight; use "
                 "an estimator whose fit does, such as a forest"
@@ -58,7 +60,7 @@ class Reweighing(PreProcessor):
 
     def _change(self, given: GivenRows) -> GivenRows:
         given.coding.check_both_labels(given.rows, "there is no weight that makes its labels those of all rows")
-        cells = given.rows.weigh_cells() * float(given.rows.unit)
+        cells = given.rows.weigh_cells().astype(np.float64)
         weight = cells.sum(axis=1, keepdims=True) * cells.sum(axis=0) / (cells.sum() * cells)
         labels = given.coding.decode(np.array([False, True])).tolist()
         self.cell_weights_ = {
@@ -69,4 +71,5 @@ class Reweighing(PreProcessor):
         of_row = weight.ravel()[given.rows.cell]
         if given.columns[3] is not None:
             of_row = of_row * given.columns[3]
-        return replace(given, fit_params={**given.fit_params, "sample_weight": of_row})
+        name = self._fit_parameter("sample_weight") or "sample_weight"
+        return replace(given, fit_params={**given.fit_params, name: of_row})
