@@ -22,6 +22,7 @@ from eifffel._validation import (
     check_fraction,
     check_groups,
     check_split,
+    check_trainable,
     spread_weight,
 )
 
@@ -96,7 +97,6 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``."""
-        self._check_estimator()
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
@@ -107,6 +107,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)
 
     def _check_estimator(self) -> None:
+        """Raise unless the estimator is a binary classifier, fitted if it is frozen."""
         if not hasattr(self.estimator, "fit") or not is_classifier(self.estimator):
             raise TypeError(f"estimator must be a classifier, got {self.estimator!r}")
         if self._frozen:
@@ -175,7 +176,8 @@ class HeldOutClassifier(MetaClassifier):
         rows = given.rows
         every = np.arange(len(rows.group))
         if self.select_on == "train":
-            check_split(rows, given.coding.groups, [every], train=not self._frozen)
+            if not self._frozen:
+                check_trainable(rows)
             return None, None
         n_held_out = int(np.ceil(self.validation_fraction * len(every)))
         random = check_random_state(self.random_state)
@@ -184,7 +186,9 @@ class HeldOutClassifier(MetaClassifier):
         train, chosen = train_test_split(
             every, test_size=self.validation_fraction, random_state=random, stratify=strata
         )
-        check_split(rows, given.coding.groups, [train, chosen], train=not self._frozen)
+        if not self._frozen:
+            check_trainable(rows.take(train))
+        check_split(rows, given.coding.groups, [train, chosen])
         return train, chosen
 
 

@@ -150,13 +150,16 @@ def check_binary_labels(y: Any) -> np.ndarray:
     return np.array(distinct, dtype=None if isinstance(y, list | tuple) else values.dtype)
 
 
-def check_split(rows: Rows, groups: Sequence[Any], parts: Sequence[np.ndarray], *, train: bool) -> None:
-    """Raise unless both groups have weight in each part, and both labels in the first if a model is trained on it."""
-    positive = [part[rows.weight[part] > 0] for part in parts]
-    if train and len(np.unique(rows.cell[positive[0]] % 2)) < 2:
+def check_trainable(rows: Rows) -> None:
+    """Raise unless both labels have weight."""
+    if (rows.weigh_cells().sum(axis=0) == 0).any():
         raise ValueError("the training rows are of one class only, which is nothing to learn from; give more rows")
+
+
+def check_split(rows: Rows, groups: Sequence[Any], parts: Sequence[np.ndarray]) -> None:
+    """Raise unless both groups have weight in each part."""
     for code, value in enumerate(groups):
-        if not all((rows.group[part] == code).any() for part in positive):
+        if not all((rows.weight[part] * (rows.group[part] == code)).any() for part in parts):
             raise ValueError(
                 f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be both among the rows "
                 "to train on and among those to choose on; give more rows of it, or select_on='train'"

@@ -20,7 +20,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._validation import Coding, check_binary_labels, check_groups, check_split, spread_weight
+from eifffel._validation import Coding, check_binary_labels, check_groups, check_trainable, spread_weight
 
 CRITERION = "entropy"
 LABEL = 0  # the output that is kept
@@ -54,10 +54,10 @@ class _DiscriminationAware(BaseEstimator):
         self._refuse_unsupported()
         self._validate_params()
         classes = check_binary_labels(y)
-        groups = check_groups(sensitive_features)
-        rows = Coding(classes, 1, groups).encode(X, y, sensitive_features, sample_weight, rows="the training rows")
+        coding = Coding(classes, 1, check_groups(sensitive_features))
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the training rows")
         column_or_1d(y, warn=True)
-        check_split(rows, groups, [np.arange(len(rows.group))], train=True)
+        check_trainable(rows)
         weight = spread_weight(sample_weight, len(rows.group))
         label = rows.cell % 2
         if self.class_weight is not None:

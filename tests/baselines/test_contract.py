@@ -325,8 +325,7 @@ def test_equalized_odds_needs_no_scores():
 @pytest.mark.parametrize("name", sorted(set(BASELINES) - {"DFRF"}))
 @pytest.mark.parametrize("estimator", [None, "rf", RandomForestRegressor(), FrozenEstimator(RandomForestRegressor())])
 def test_what_is_no_classifier_is_refused(name, estimator):
-    refusals = r"must be a classifier|predict_proba|no sample_weight|not trained"
-    with pytest.raises((TypeError, ValueError), match=refusals):
+    with pytest.raises(TypeError, match="estimator must be a classifier, got"):
         make(name, estimator=estimator).fit(X, y, sensitive_features=s)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
-from eifffel._validation import Coding, Rows, check_choice, check_split
+from eifffel._validation import Coding, Rows, check_choice, check_trainable
 
 OBJECTIVES = ("auto", "accuracy", "balanced_accuracy")
 
@@ -40,6 +40,7 @@ class PreProcessor(MetaClassifier):
         **fit_params
             Passed on to the ``fit`` of the estimator.
         """
+        self._check_estimator()
         if self._frozen:
             raise ValueError(
                 f"{type(self).__name__} trains its estimator on changed rows, and a FrozenEstimator is not trained; "
@@ -47,7 +48,7 @@ class PreProcessor(MetaClassifier):
             )
         self._check_parameters()
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
-        check_split(given.rows, given.coding.groups, [np.arange(len(given.rows.group))], train=True)
+        check_trainable(given.rows)
         self.estimator_ = self._train(self._change(given))
         return self
 
@@ -93,6 +94,7 @@ class PostProcessor(HeldOutClassifier):
         **fit_params
             Passed on to the ``fit`` of the estimator.
         """
+        self._check_estimator()
         self._check_split_parameters(
             own_rows="for rows of your own, give them to fit with FrozenEstimator(model) as the estimator"
         )
@@ -164,16 +166,16 @@ class PostProcessor(HeldOutClassifier):
 class RandomisedPostProcessor(PostProcessor):
     """A `PostProcessor` that draws its decisions."""
 
-    def favorable_probability(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
-        """The probability with which ``predict`` decides each row favourably, shape (n_rows,)."""
-        return self._probability_of(X, sensitive_features)
-
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any) -> Any:
         super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params)
         # Another kind of generator than NumPy's old one, so that its numbers are not those with which, from the same
         # seed, somebody drew the rows or their groups.
         self._random = np.random.default_rng(check_random_state(self.random_state).randint(2**31, size=4))
         return self
+
+    def favorable_probability(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
+        """The probability with which ``predict`` decides each row favourably, shape (n_rows,)."""
+        return self._probability_of(X, sensitive_features)
 
     def expected_rates(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None

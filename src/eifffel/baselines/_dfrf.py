@@ -22,7 +22,7 @@ from eifffel._validation import (
     check_groups,
     check_n_jobs,
     check_number,
-    check_split,
+    check_trainable,
     spread_weight,
 )
 
@@ -139,7 +139,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
         coding = Coding(classes, 1, check_groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the training rows")
         column_or_1d(y, warn=True)
-        check_split(rows, coding.groups, [np.arange(len(rows.group))], train=True)
+        check_trainable(rows)
         features = validate_data(self, X, dtype=np.float32, accept_sparse="csc", ensure_all_finite="allow-nan")
         columns = self._columns()
         features = _without(features, columns)
