@@ -287,7 +287,7 @@ def main() -> None:
     say()
     say(f"100 trees, n_jobs={N_JOBS}, medians of 3 seeds, in each of which both forests grow.")
     say()
-    say("| data | rows | entropy forest, s | discrimination-aware, s | ratio | leaves | leaves |")
+    say("| data | rows | entropy forest, s | discrimination-aware, s | ratio | leaves of the first | of the second |")
     say("|---|---|---|---|---|---|---|")
     if "EIFFFEL_DATA" in os.environ:
         for name, read in READERS.items():
