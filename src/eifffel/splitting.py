@@ -7,6 +7,7 @@ are those. Once grown, the second output is dropped, and what remains is an ordi
 
 import copy
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -108,8 +109,9 @@ class _DiscriminationAware(BaseEstimator):
     def _grow(self, grown: Any, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> None:
         grown.fit(X, targets, sample_weight=weight)
 
+    @abstractmethod
     def _keep_label(self, classes: np.ndarray) -> None:
-        raise NotImplementedError
+        """Drop the second output of every tree."""
 
 
 class DiscriminationAwareTreeClassifier(_DiscriminationAware, DecisionTreeClassifier):

@@ -232,20 +232,10 @@ def check_objective(objective: Any) -> None:
     check_choice("objective", objective, OBJECTIVES)
 
 
-def read_objective(objective: str, model: Any) -> str:
-    """``"auto"`` is what the model was trained for: balanced accuracy where it weighs classes, else accuracy."""
-    if objective != "auto":
-        return objective
-    model = getattr(model, "best_estimator_", model)
-    if isinstance(model, Pipeline):
-        return read_objective(objective, model[-1])
-    return "accuracy" if getattr(model, "class_weight", None) is None else "balanced_accuracy"
-
-
-def favorable_gains(objective: str, totals: np.ndarray) -> np.ndarray:
+def favorable_gains(objective: str, model: Any, totals: np.ndarray) -> np.ndarray:
     """What one unit of weight decided favourably adds to the objective, by its label: a loss if it is unfavourable."""
     of_label = totals.sum(axis=0)
-    if objective == "accuracy":
+    if objective == "accuracy" or (objective == "auto" and not _weighs_classes(model)):
         return np.array([-1, 1]) / of_label.sum()
     if (of_label == 0).any():
         raise ValueError(
@@ -253,6 +243,14 @@ def favorable_gains(objective: str, totals: np.ndarray) -> np.ndarray:
             "objective='accuracy'"
         )
     return np.array([-0.5, 0.5]) / of_label
+
+
+def _weighs_classes(model: Any) -> bool:
+    """Whether a model was trained for balanced accuracy rather than for accuracy."""
+    model = getattr(model, "best_estimator_", model)
+    return (
+        _weighs_classes(model[-1]) if isinstance(model, Pipeline) else getattr(model, "class_weight", None) is not None
+    )
 
 
 def weigh_above(score: np.ndarray, rows: Rows, thresholds: np.ndarray) -> np.ndarray:

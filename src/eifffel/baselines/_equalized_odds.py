@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from eifffel._validation import Coding, Rows
-from eifffel.baselines._base import RandomisedPostProcessor, check_objective, favorable_gains, read_objective
+from eifffel.baselines._base import RandomisedPostProcessor, check_objective, favorable_gains
 
 
 class EqualizedOdds(RandomisedPostProcessor):
@@ -89,7 +89,7 @@ class EqualizedOdds(RandomisedPostProcessor):
         # Unknown: the probability of a favourable decision by group and what the estimator decides. The rate of a
         # group and label is then linear in two of the four unknowns.
         share = np.stack([1 - rate, rate], axis=-1)
-        gain = favorable_gains(read_objective(self.objective, model), totals) * totals
+        gain = favorable_gains(self.objective, model, totals) * totals
         result = linprog(
             -np.einsum("gy,gyd->gd", gain, share).ravel(),
             A_eq=np.hstack([share[0], -share[1]]),

@@ -10,7 +10,6 @@ from eifffel.baselines._base import (
     ThresholdPostProcessor,
     check_objective,
     favorable_gains,
-    read_objective,
     weigh_above,
 )
 
@@ -85,7 +84,7 @@ class GroupThresholds(ThresholdPostProcessor):
 
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
         totals = rows.for_ratios(rows.weigh_cells())
-        gains = favorable_gains(read_objective(self.objective, model), totals)
+        gains = favorable_gains(self.objective, model, totals)
         thresholds, rates, values = [], [], []
         for group in (0, 1):
             # From the highest threshold down, so that rates rise.

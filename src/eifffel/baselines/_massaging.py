@@ -84,7 +84,8 @@ class Massaging(PreProcessor):
         try:
             return ranker.fit(X, y).predict_proba(X)
         except (TypeError, ValueError) as error:
-            raise type(error)(
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(
                 f"the ranker, {type(ranker).__name__}, cannot rank these rows; pass as ranker= a classifier that can, "
                 f"such as one like the estimator. It says: {error}"
             ) from error

@@ -11,7 +11,6 @@ from eifffel.baselines._base import (
     ThresholdPostProcessor,
     check_objective,
     favorable_gains,
-    read_objective,
     weigh_above,
 )
 from eifffel.exceptions import ConstraintNotMetWarning, PrivilegedGroupWarning, warn_caller
@@ -119,7 +118,7 @@ class RejectOption(ThresholdPostProcessor):
         bounds = {privileged: threshold + margin, 1 - privileged: threshold - margin}
         favorable = np.stack([weigh_above(seen, rows, bounds[group])[:, group] for group in (0, 1)], axis=1)
         discrimination = np.abs(metrics.discrimination(favorable, totals))
-        value = favorable.sum(axis=1) @ favorable_gains(read_objective(self.objective, model), totals)
+        value = favorable.sum(axis=1) @ favorable_gains(self.objective, model, totals)
         allowed = discrimination <= self.epsilon + ROUNDING
         if allowed.any():
             # The first of the best; equal values may differ by rounding.
