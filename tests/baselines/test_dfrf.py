@@ -115,16 +115,27 @@ def test_trees_do_not_see_the_sensitive_columns():
         np.testing.assert_array_equal(again.decision_function(with_group), fit().decision_function(X))
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_column_that_is_the_group_warns(form):
+    # One-hot columns of the group, the second the other way round; a column that only goes with it does not warn.
+    with_group = np.column_stack([X, s, 1 - s, np.where(s == 1, 2, np.arange(500) % 2)]).astype(float)
+    with pytest.warns(UserWarning, match=r"the columns \[3, 4\] of X are the sensitive attribute"):
+        DFRF(3, **OPTIONS).fit(form(with_group), y, sensitive_features=s)
+    with pytest.warns(UserWarning, match=r"the columns \[4\] of X are the sensitive attribute"):
+        DFRF(3, sensitive_columns=3, **OPTIONS).fit(form(with_group), y, sensitive_features=s)
+    DFRF(3, sensitive_columns=[3, 4], **OPTIONS).fit(form(with_group), y, sensitive_features=s)
+
+
 def test_columns_are_those_of_the_fit():
-    with_group = np.column_stack([X, s])
-    clf = DFRF(8, sensitive_columns=3, **OPTIONS).fit(with_group, y, sensitive_features=s)
-    decided = clf.decision_function(with_group)
+    wider = np.column_stack([X, X[:, 0] + X[:, 1]])
+    clf = DFRF(8, sensitive_columns=3, **OPTIONS).fit(wider, y, sensitive_features=s)
+    decided = clf.decision_function(wider)
     clf.set_params(sensitive_columns=0)
-    np.testing.assert_array_equal(clf.decision_function(with_group), decided)
+    np.testing.assert_array_equal(clf.decision_function(wider), decided)
     clf.set_params(rho=1e-9, max_rejected=3)
     with pytest.raises(ValueError, match="DFRF kept"):
-        clf.fit(with_group, y, sensitive_features=s)
-    np.testing.assert_array_equal(clf.decision_function(with_group), decided)
+        clf.fit(wider, y, sensitive_features=s)
+    np.testing.assert_array_equal(clf.decision_function(wider), decided)
 
 
 def test_a_tree_whose_parity_is_rho_is_not_kept():

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import ExtraTreeClassifier
@@ -25,6 +26,7 @@ from eifffel._validation import (
     check_trainable,
     spread_weight,
 )
+from eifffel.exceptions import warn_caller
 
 TREES_PER_JOB = 4  # grown between two looks at how many have been kept
 
@@ -53,7 +55,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
         alike has parity 0 and is kept, as in the authors' code: with a small ``rho`` such trees fill the forest.
     sensitive_columns : str, int, or list of them, optional
         The columns of X that hold the sensitive attribute; the trees do not see them. By default X is taken to be
-        without.
+        without, and a column that is the group by another name warns.
     max_rejected : int
         After how many rejected trees to give up with an error.
     random_state : int, RandomState instance or None
@@ -147,6 +149,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"sensitive_columns={self.sensitive_columns!r} are all the columns of X: no feature is left to grow on"
             )
+        self._warn_of_group(features, rows.group, columns)
         weight = spread_weight(sample_weight, len(rows.group))
         self.estimators_, self.parity_, self.n_rejected_, decided = self._grow(features, rows, weight)
         self._sensitive_columns = columns
@@ -193,6 +196,19 @@ class DFRF(ClassifierMixin, BaseEstimator):
             f"sensitive_columns must be columns of X, {named}by number from 0 to {self.n_features_in_ - 1}, "
             f"got {name!r}"
         )
+
+    def _warn_of_group(self, X: Any, group: np.ndarray, columns: list[int]) -> None:
+        """Warn if a column that the trees see is the group by another name."""
+        low, high = (np.array([_extreme(X[group == code], name) for code in (0, 1)]) for name in ("min", "max"))
+        told = np.flatnonzero((low == high).all(axis=0) & (low[0] != low[1]))
+        if len(told):
+            places = np.setdiff1d(np.arange(self.n_features_in_), columns)[told].tolist()
+            names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))[places].tolist()
+            warn_caller(
+                f"the columns {names} of X are the sensitive attribute, which DFRF grows its trees without; name them "
+                "in sensitive_columns, or leave them out of X",
+                UserWarning,
+            )
 
     def _grow(
         self, X: Any, rows: Rows, weight: np.ndarray | None
@@ -242,6 +258,12 @@ def _grow_tree(
     parity = float(metrics.demographic_parity_difference(favorable, totals))
     constant = bool((decided == decided[0]).all())
     return (tree, decided, parity, constant) if parity < rho else (None, None, parity, constant)
+
+
+def _extreme(X: Any, name: str) -> np.ndarray:
+    """The smallest or the largest value of each column."""
+    values = getattr(X, name)(axis=0)
+    return values.toarray().ravel() if issparse(values) else values
 
 
 def _without(X: Any, columns: list[int]) -> Any:
