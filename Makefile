@@ -2,15 +2,18 @@
 PYTHON ?= python3
 BIN = .venv/dev/bin
 JOBS ?= 2
+OUT ?= output/reproduction
 
-.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines clean
+.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, print and draw the trade-off"
 	@echo "make test       lint, types and tests"
 	@echo "make check      make test, then with the oldest supported versions and without any extra"
+	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
+	@echo "make benchmark-settings   which forests come near the paper's baseline"
 
 .venv/dev/installed: pyproject.toml
 	$(PYTHON) -m venv .venv/dev
@@ -56,6 +59,12 @@ benchmark: .venv/dev/installed
 
 benchmark-baselines: .venv/dev/installed
 	$(BIN)/python benchmarks/baselines.py --seeds 10 --out docs/results/baselines.md
+
+benchmark-settings: .venv/dev/installed
+	$(BIN)/python benchmarks/forest_settings.py --out docs/results/forest_settings.md
+
+reproduce: .venv/dev/installed
+	$(BIN)/eifffel reproduce --out $(OUT)
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output

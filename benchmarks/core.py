@@ -2,13 +2,12 @@
 
     python benchmarks/core.py [--quick] [--out FILE]
 
-Adult is read from the folder that EIFFFEL_DATA names; without it only the synthetic part runs.
+The paper's data are read from the folder that EIFFFEL_DATA names; without it only the synthetic part runs.
 """
 
 import argparse
 import copy
 import os
-import platform
 import statistics
 import subprocess
 import sys
@@ -20,22 +19,16 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import sklearn
-from paper_data import READERS, PaperData, read_adult
+from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.utils import Bunch
 
-import eifffel
 from eifffel import DiscriminationAwareForestClassifier, trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.ensembles import EnsembleView
+from eifffel.experiments import EXPERIMENTS
 
 N_JOBS = 2
-LINES: list[str] = []
-
-
-def say(line: str = "") -> None:
-    print(line, flush=True)
-    LINES.append(line)
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -85,10 +78,11 @@ class PeakMemory:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
-def training_rows(data: PaperData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def training_rows(people: Bunch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The 80% of the rows that the paper trains on."""
-    train = np.random.RandomState(0).permutation(len(data.y))[: int(0.8 * len(data.y))]
-    return data.X[train], data.y[train], data.s[train]
+    X, y, s = people.data.to_numpy(), people.target.to_numpy(), people.sensitive.to_numpy()
+    train = np.random.RandomState(0).permutation(len(y))[: int(0.8 * len(y))]
+    return X[train], y[train], s[train]
 
 
 def make_synthetic(n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -253,10 +247,7 @@ def main() -> None:
 
     say("# What a path costs")
     say()
-    say(
-        f"eifffel {eifffel.__version__}, scikit-learn {sklearn.__version__}, NumPy {np.__version__}, "
-        f"Python {platform.python_version()}, {os.cpu_count()} cores; made by `make benchmark`."
-    )
+    say(f"{VERSIONS}, NumPy {np.__version__}, {os.cpu_count()} cores; made by `make benchmark`.")
     say()
     with tempfile.TemporaryDirectory() as cache:
         compiling, loading = first_path_seconds(cache), first_path_seconds(cache)
@@ -267,7 +258,7 @@ def main() -> None:
     say()
 
     if "EIFFFEL_DATA" in os.environ:
-        X, y, s = training_rows(read_adult())
+        X, y, s = training_rows(EXPERIMENTS["adult"].fetch())
         forest = RandomForestClassifier(100, random_state=0, n_jobs=N_JOBS)
         fit_seconds = seconds(lambda: forest.fit(X, y))
         trace_path(forest, X, y, sensitive_features=s)
@@ -290,17 +281,13 @@ def main() -> None:
     say("| data | rows | entropy forest, s | discrimination-aware, s | ratio | leaves of the first | of the second |")
     say("|---|---|---|---|---|---|---|")
     if "EIFFFEL_DATA" in os.environ:
-        for name, read in READERS.items():
-            data = read()
-            grow(f"{name}, as in the paper", *training_rows(data), repeats=3, **data.forest)
+        for name, experiment in EXPERIMENTS.items():
+            grow(f"{name}, as in the paper", *training_rows(experiment.fetch()), repeats=3, **experiment.forest)
     part = slice(0, 100_000)
     grow("synthetic, depth 12", X[part], y[part], s[part], repeats=3, max_depth=12)
     grow("synthetic, unlimited", X[part], y[part], s[part], repeats=3)
     say()
-    if options.out:
-        temporary = options.out.with_suffix(".part")
-        temporary.write_text("\n".join(LINES))
-        temporary.replace(options.out)
+    save(options.out)
 
 
 if __name__ == "__main__":

@@ -1,29 +1,21 @@
-"""The whole way on real people: the Adult data in the folder that EIFFFEL_DATA names."""
-
-import os
-from pathlib import Path
+"""The whole way on real people: the Adult data."""
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from eifffel import trace_path
+from eifffel.datasets import fetch_adult
+from real_data import needs_real_data
 
-FOLDER = Path(os.environ.get("EIFFFEL_DATA", "nowhere"))
+pytest.importorskip("pandas")
 
 
-@pytest.mark.skipif(
-    not (FOLDER / "adult.data").exists(),
-    reason="NOT TESTED ON REAL DATA: set EIFFFEL_DATA to a folder that holds adult.data",
-)
+@needs_real_data
 def test_counts_are_those_of_the_edited_forest_on_adult():
-    lines = [line.split(", ") for line in (FOLDER / "adult.data").read_text().splitlines() if line and "?" not in line]
-    table = np.array(lines)
-    y = (table[:, 14] == ">50K").astype(int)
-    s = (table[:, 9] == "Male").astype(int)
-    numbers = table[:, [0, 2, 4, 10, 11, 12]].astype(float)
-    codes = np.column_stack([np.unique(table[:, k], return_inverse=True)[1] for k in (1, 5, 6, 7, 8, 13)])
-    X = np.column_stack([numbers, codes])  # sex is not among the features
+    people = fetch_adult()
+    X = people.data.drop(columns=people.sensitive_columns).to_numpy()
+    y, s = people.target.to_numpy(), people.sensitive.to_numpy()
     train, held = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
     # An even number of trees whose leaves are mostly pure: exact ties are frequent.
     forest = RandomForestClassifier(20, random_state=0, n_jobs=1).fit(X[train], y[train])

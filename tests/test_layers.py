@@ -6,7 +6,10 @@ from pathlib import Path
 import eifffel
 
 LAYERS = [
-    ["eifffel"],
+    ["__main__"],
+    ["cli"],
+    ["experiments"],
+    ["eifffel"],  # the public names
     ["baselines", "classifier"],
     ["splitting", "_meta"],
     ["tracing"],
@@ -16,7 +19,7 @@ LAYERS = [
     ["scoring"],
     ["leaves"],
     ["ensembles", "datasets", "metrics"],
-    ["_validation", "_parallel", "_kernels"],
+    ["_validation", "_parallel", "_kernels", "_optional", "_writing"],
     ["exceptions"],
 ]
 ROOT = Path(eifffel.__file__).parent
@@ -35,9 +38,11 @@ def imports_of(path):
         node = pending.pop()
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eifffel":
             parts = node.module.split(".")
-            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            yield from (name if name in LEVEL else "eifffel" for name in names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name.split(".")[1] for alias in node.names if alias.name.startswith("eifffel."))
+            parts = [alias.name.split(".") for alias in node.names if alias.name.split(".")[0] == "eifffel"]
+            yield from (names[1] if len(names) > 1 else "eifffel" for names in parts)
         elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(node):
             pending.extend(ast.iter_child_nodes(node))
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eifffel._optional import import_optional
 from eifffel.selection import Selection
 
 if TYPE_CHECKING:
@@ -92,10 +93,7 @@ class FairnessPathDisplay:
 
     def plot(self, ax: Any = None) -> "FairnessPathDisplay":
         """Draw on ``ax``, or on a new figure."""
-        try:
-            import matplotlib.pyplot as plt
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError("plots need matplotlib; install it with: pip install 'eifffel[plot]'") from None
+        plt = import_optional("matplotlib.pyplot", "plots need")
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         ax.axvline(0, color="0.75", linewidth=1, zorder=0)

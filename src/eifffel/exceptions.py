@@ -25,6 +25,10 @@ class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours."""
 
 
+class DatasetError(OSError):
+    """A file of a data set cannot be had, or is not the one that was published."""
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn with the line outside eifffel from which it was called."""
     package = str(Path(__file__).parent)

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 from eifffel import metrics
+from eifffel._optional import import_optional
 from eifffel._validation import Coding, Rows, check_choice, check_step
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, UnsupportedModelError, ViewMismatchError
@@ -237,12 +237,7 @@ class FairnessPath:
         ``backend`` is ``"pandas"`` or ``"polars"``.
         """
         check_choice("backend", backend, ("pandas", "polars"))
-        try:
-            import_module(backend)
-        except ModuleNotFoundError:
-            raise ModuleNotFoundError(
-                f"to_frame needs {backend}; install it with: pip install 'eifffel[{backend}]'"
-            ) from None
+        import_optional(backend, "to_frame needs")
         steps = np.arange(self.n_steps + 1)
         where = "" if self.accuracy_counts.rows == self.counts.rows else "scoring_"
         columns = {

@@ -1,0 +1,19 @@
+"""Libraries that come with an extra, imported when they are needed."""
+
+from importlib import import_module
+from typing import Any
+
+EXTRAS = {"matplotlib": "plot", "pandas": "pandas", "polars": "polars", "typer": "cli"}
+
+
+def import_optional(name: str, who: str) -> Any:
+    """The module ``name``; if its library is missing, an error that says who needs it and how to install it."""
+    library = name.split(".")[0]
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != library:  # something that the library itself needs
+            raise
+        raise ModuleNotFoundError(
+            f"{who} {library}; install it with: pip install 'eifffel[{EXTRAS[library]}]'", name=library
+        ) from None

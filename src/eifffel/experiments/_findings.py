@@ -1,0 +1,106 @@
+"""Runs -> what they say, in plain words: against the paper, against our goals, and of the choices that can be made."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from eifffel.experiments import _protocol as protocol
+from eifffel.experiments._printed import PRINTED, PRINTED_ALPHA
+from eifffel.experiments._summary import Estimate, Runs, estimate
+
+ROUNDING = 0.005  # of what is printed, two decimals
+SLACK = 0.01  # allowed beyond epsilon on rows not seen
+SHARE_OF_LOSS = 0.5  # of the printed loss, where that is at least
+LARGE_LOSS = 0.02
+BEHIND_THRESHOLDS = 0.005
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A printed number beside what was measured in its place."""
+
+    data: str
+    method: str
+    bound: str
+    measure: str
+    printed: float
+    found: Estimate
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the printed number, one run rounded to two decimals, could be a run of ours; None for one seed."""
+        if self.found.n == 1:
+            return None
+        spread = self.found.sd * math.sqrt(1 + 1 / self.found.n)
+        return abs(self.found.mean - self.printed) <= ROUNDING + 2 * spread
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something that a method should do, and whether it did."""
+
+    data: str
+    epsilon: float
+    what: str
+    found: Estimate
+    limit: float
+    with_error: bool  # whether two standard errors above the limit are still met
+
+    @property
+    def met(self) -> bool:
+        slack = 2 * self.found.error if self.with_error and self.found.n > 1 else 0.0
+        return self.found.mean <= self.limit + slack
+
+
+def compare(runs: Runs, data: str) -> Iterator[Comparison]:
+    """Every printed number of a data set beside the mean of the runs made as the paper makes them."""
+    tables = [("epsilon", PRINTED[data])]
+    if protocol.EXPERIMENTS[data].alphas:
+        tables.append(("alpha", PRINTED_ALPHA))
+    for bound, printed in tables:
+        for method, by_bound in printed.items():
+            for value, numbers in by_bound.items():
+                bounds: dict[str, Any] = {"epsilon": value, "alpha": None}
+                if bound == "alpha":
+                    bounds = {"epsilon": protocol.ALPHA_EPSILON, "alpha": value}
+                rows = runs.pick(data=data, method=method, chosen_on=protocol.TRAINING, **bounds)
+                for measure, number in zip(("accuracy", "discrimination"), numbers, strict=True):
+                    words = "" if value is None else f"{bound} {value:g}"
+                    yield Comparison(data, method, words, measure, number, estimate(rows[measure]))
+
+
+def goals(runs: Runs, data: str) -> Iterator[Goal]:
+    """What leaf flipping chosen on held-out rows, sensitive column among the features, should do on rows not seen."""
+    experiment = protocol.EXPERIMENTS[data]
+    for epsilon in protocol.EPSILONS:
+        chosen: dict[str, Any] = {"data": data, "chosen_on": protocol.HELD_OUT, "epsilon": epsilon}
+        rows = runs.pick(method=protocol.LF, **chosen)
+        yield Goal(data, epsilon, "discrimination", estimate(rows["discrimination"]), epsilon + SLACK, True)
+        printed = PRINTED[data]
+        loss = round(printed[protocol.PLAIN][None][0] - printed[protocol.LF][epsilon][0], 2)
+        if loss >= LARGE_LOSS:
+            words = f"loss of accuracy, {loss:.2f} printed"
+            yield Goal(data, epsilon, words, estimate(rows["accuracy_loss"]), SHARE_OF_LOSS * loss, False)
+        thresholds = runs.pick(method=protocol.THRESHOLDS, **chosen)
+        behind = thresholds[experiment.objective] - rows[experiment.objective]
+        words = f"{experiment.objective.replace('_', ' ')} behind GroupThresholds"
+        yield Goal(data, epsilon, words, estimate(behind), BEHIND_THRESHOLDS, True)
+
+
+def difference(runs: Runs, measure: str, one: dict[str, Any], other: dict[str, Any]) -> Estimate:
+    """The paired difference of two settings, ``one`` minus ``other``, mean over the bounds and then over seeds."""
+    total: Any = 0
+    for epsilon in protocol.EPSILONS:
+        first, second = runs.pick(epsilon=epsilon, **one), runs.pick(epsilon=epsilon, **other)
+        total = total + first[measure] - second[measure]
+    return estimate(total.dropna() / len(protocol.EPSILONS))
+
+
+def say(found: Estimate, more: str, less: str) -> str:
+    """A difference in words; none where it is below two standard errors."""
+    if found.n == 1:
+        return f"{found.mean:+.3f}, one seed: no conclusion"
+    if not found.differs:
+        return f"no difference ({found.mean:+.3f} ± {found.error:.3f})"
+    return f"{abs(found.mean):.3f} ± {found.error:.3f} {more if found.mean > 0 else less}"

@@ -1,0 +1,87 @@
+"""Finished runs survive: one file, rewritten whole, read back the same."""
+
+import math
+
+import pytest
+
+from eifffel.experiments import _results
+from eifffel.experiments._results import Results
+from eifffel.experiments._runs import Outcome
+
+pandas = pytest.importorskip("pandas")
+
+
+def one_run(data="adult", features="with", seed=0):
+    run, numbers = (data, features, seed), (0.7, 0.1, 0.2, 0.3)
+    return [
+        Outcome(*run, "plain forest", "training", None, None, None, None, 0.75, *numbers),
+        Outcome(*run, "EiFFFeL-LF", "held-out", 0.05, 0.02, True, 1_234_567, 1 / 3, *numbers),
+    ]
+
+
+def test_runs_are_read_back_as_they_were_added(tmp_path):
+    results = Results.read(tmp_path / "runs.csv")
+    assert results.runs() == set()
+    results.add(one_run(seed=1), 20)
+    results.add(one_run(seed=0), 20)
+    again = Results.read(tmp_path / "runs.csv")
+    pandas.testing.assert_frame_equal(again.frame, results.frame)
+    assert again.runs() == {("adult", "with", 0), ("adult", "with", 1)}
+    assert again.frame["seed"].tolist() == [0, 0, 1, 1]
+    flipped = again.frame.iloc[1]
+    assert (flipped["epsilon"], flipped["alpha"], flipped["n_flips"], flipped["met"]) == (0.05, 0.02, 1_234_567, True)
+    assert flipped["accuracy"] == 0.333333
+    assert math.isnan(again.frame.iloc[0]["epsilon"])
+    assert again.frame.iloc[0]["met"] is pandas.NA
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"], "nothing temporary is left"
+
+
+def test_the_order_of_adding_is_no_matter(tmp_path):
+    for name, seeds in (("one", (0, 1, 2)), ("other", (2, 0, 1))):
+        results = Results.read(tmp_path / name)
+        for seed in seeds:
+            results.add(one_run(seed=seed), 20)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_runs_of_another_setting_are_not_mixed_in(tmp_path, monkeypatch):
+    results = Results.read(tmp_path / "runs.csv")
+    results.add(one_run(), 20)
+    results.check_setting(20)
+    with pytest.raises(ValueError, match=r"runs\.csv holds runs with trees 20, and this run has 100; give another"):
+        results.check_setting(100)
+    monkeypatch.setattr(_results, "made_with", lambda: "eifffel 99")
+    with pytest.raises(ValueError, match=r"made with eifffel .*, and this run has eifffel 99"):
+        results.check_setting(20)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "cannot be read as results"),
+        (b"a,b\n1,2\n", "lacks data, features, seed"),
+        (b"\xff\xfe\x00", "cannot be read as results"),
+        (b'a,"b\n1', "cannot be read as results"),
+    ],
+)
+def test_another_file_of_that_name_is_left_alone(content, message, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        Results.read(path)
+    assert path.read_bytes() == content
+
+
+def test_a_write_that_fails_leaves_the_runs_kept_so_far(tmp_path, monkeypatch):
+    results = Results.read(tmp_path / "runs.csv")
+    results.add(one_run(seed=0), 20)
+    before = (tmp_path / "runs.csv").read_bytes()
+
+    def fail(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        results.add(one_run(seed=1), 20)
+    assert (tmp_path / "runs.csv").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["runs.csv"]

@@ -1,0 +1,111 @@
+"""The command line as a user types it."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import eifffel
+from eifffel import __main__
+from eifffel.experiments import Results
+from eifffel.experiments._summary import Runs
+from real_data import needs_real_data
+
+pandas = pytest.importorskip("pandas")
+pytest.importorskip("typer")
+COMMAND = [sys.executable, "-m", "eifffel"]
+
+
+def run(*arguments, **options):
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, **options)
+
+
+def test_help_and_version():
+    assert "reproduce" in run("--help").stdout
+    assert run("--version").stdout == f"eifffel {eifffel.__version__}\n"
+    for command in ("reproduce",):
+        shown = run(command, "--help").stdout
+        assert f"eifffel {command} --" in shown, "an example"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "mnist"], "data must be one of 'adult', 'bank', 'compas', got 'mnist'"),
+        (["--data", ","], "data must name at least one of"),
+        (["--data-home", "nowhere"], "data_home must be a folder, got 'nowhere'"),
+        (["--seeds", "0"], "Invalid value for"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, message, tmp_path):
+    done = run("reproduce", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_debug_shows_where_an_error_comes_from(tmp_path):
+    done = run("reproduce", "--data", "mnist", "--debug", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_files_of_somebody_elses_are_not_overwritten(tmp_path):
+    (tmp_path / "README.md").write_text("mine")
+    done = run("reproduce", "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "nothing there is overwritten" in done.stderr
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit, match=r"needs typer; install it with: pip install 'eifffel\[cli\]'"):
+        __main__.main()
+
+
+@needs_real_data
+def test_a_quick_reproduction_of_the_paper(tmp_path):
+    done = run("reproduce", "--quick", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "6/6" in done.stderr, "a progress bar"
+    assert "Read out/README.md" in done.stdout
+    frame = Results.read(tmp_path / "out" / "runs.csv").frame
+    assert len(frame) == 2 * (76 + 44 + 44)
+    assert set(frame["trees"]) == {20}
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "One seed has no standard error" in page
+    runs = Runs(frame)
+    plain = runs.pick(data="adult", method="plain forest", chosen_on="held-out")
+    assert plain["accuracy"].item() > 0.83
+    assert plain["discrimination"].item() > 0.15
+    fair = runs.pick(data="adult", method="EiFFFeL-LF", chosen_on="held-out", epsilon=0.01)
+    assert fair["met"].item()
+    assert abs(fair["discrimination"].item()) < 0.06
+    for picture in (tmp_path / "out" / "figures").glob("*.png"):
+        assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@needs_real_data
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    arguments = ["reproduce", "--quick", "--data", "compas", "--seeds", "6", "--jobs", "1", "--out", "out"]
+    process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    kept = tmp_path / "out" / "runs.csv"
+    while not kept.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in said
+    assert "Traceback" not in said
+    finished = Results.read(kept).runs()
+    assert 0 < len(finished) < 12
+    before = kept.read_bytes()
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = kept.read_text().splitlines()
+    assert set(before.decode().splitlines()) <= set(rows), "nothing finished was made again"
+    assert len(Results.read(kept).runs()) == 12
