@@ -8,9 +8,8 @@ from sklearn.utils import Bunch
 
 from eifffel.datasets import make_biased_classification
 from eifffel.experiments import _protocol as protocol
+from eifffel.experiments._results import TYPES
 from eifffel.experiments._runs import Outcome
-
-TYPES = {"met": "boolean", "n_flips": "Int64"}
 
 
 def settings(data):

@@ -13,7 +13,7 @@ from eifffel._writing import write_whole
 from eifffel.experiments._runs import Outcome
 
 RUN = ["data", "features", "seed"]  # the columns that name a run
-TYPES = {"met": "boolean", "n_flips": "Int64"}  # which are missing in some rows
+TYPES = {"epsilon": "float64", "alpha": "float64", "met": "boolean", "n_flips": "Int64"}  # what some rows lack
 
 
 class Results:
