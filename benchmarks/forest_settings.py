@@ -63,9 +63,8 @@ def main() -> None:
     say()
     say("100 trees, otherwise scikit-learn's defaults but for what is named; test split, sensitive column among the")
     say("features, mean and standard error over seeds. Distance: from the printed accuracy plus from the printed")
-    say(
-        "discrimination. Taken is the nearest of those whose accuracy rounds to the printed one, or the nearest of all."
-    )
+    say("discrimination. Taken: the nearest of those whose accuracy rounds to the printed one, else the nearest; and")
+    say("scikit-learn's default where the nearest is not nearer by two standard errors.")
     for name, candidates in CANDIDATES.items():
         taken, printed = EXPERIMENTS[name], PRINTED[name][PLAIN][None]
         n_seeds = taken.n_seeds if options.seeds is None else options.seeds

@@ -19,6 +19,7 @@ def settings(data):
     for chosen_on in (protocol.TRAINING, protocol.HELD_OUT):
         yield protocol.PLAIN, chosen_on, None, None
         yield protocol.EOP, chosen_on, None, None
+        yield protocol.ODDS, chosen_on, None, None
         for flipping in protocol.FLIPPINGS:
             yield from ((flipping.name, chosen_on, *bound) for bound in bounds + with_alpha)
     yield from ((protocol.DFRF, protocol.TRAINING, *bound) for bound in bounds)
@@ -36,7 +37,7 @@ def made_up_frame(numbers, data=("adult",), n_seeds=3):
                     zeros = Outcome(name, features, seed, *setting, None, None, 0.0, 0.0, 0.0, 0.0, 0.0)
                     outcomes.append(replace(zeros, **numbers(zeros)))
     frame = pandas.DataFrame([asdict(outcome) for outcome in outcomes]).astype(TYPES)
-    return frame.assign(trees=20, made_with="nothing")
+    return frame.assign(trees=20, protocol="none", made_with="nothing")
 
 
 def few_people(n_rows=400, seed=0, **options):
@@ -58,7 +59,7 @@ def use_few_people(monkeypatch, names=tuple(protocol.EXPERIMENTS)):
     """Let the experiments fetch a few synthetic people."""
     small = {
         name: replace(
-            experiment, fetch=lambda data_home=None: few_people(), dfrf={"max_depth": 3, "max_rejected": 10**6}
+            experiment, fetch=lambda data_home, verbose: few_people(), dfrf={"max_depth": 3, "max_rejected": 10**6}
         )
         for name, experiment in protocol.EXPERIMENTS.items()
         if name in names

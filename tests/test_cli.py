@@ -33,9 +33,9 @@ def test_help_and_version():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--data", "mnist"], "data must be one of 'adult', 'bank', 'compas', got 'mnist'"),
-        (["--data", ","], "data must name at least one of"),
-        (["--data-home", "nowhere"], "data_home must be a folder, got 'nowhere'"),
+        (["--data", "mnist"], "--data must be one of 'adult', 'bank', 'compas', got 'mnist'"),
+        (["--data", ","], "--data must name at least one of"),
+        (["--data-home", "nowhere"], "--data-home must be a folder, got 'nowhere'"),
         (["--seeds", "0"], "Invalid value for"),
     ],
 )
@@ -68,13 +68,21 @@ def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
 
 
 @needs_real_data
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    done = run("reproduce", "--out", "file/out", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "eifffel: --out must be a folder that can be written, got 'file/out': Not a directory\n"
+
+
+@needs_real_data
 def test_a_quick_reproduction_of_the_paper(tmp_path):
     done = run("reproduce", "--quick", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "6/6" in done.stderr, "a progress bar"
     assert "Read out/README.md" in done.stdout
     frame = Results.read(tmp_path / "out" / "runs.csv").frame
-    assert len(frame) == 2 * (76 + 44 + 44)
+    assert len(frame) == 2 * (78 + 46 + 46)
     assert set(frame["trees"]) == {20}
     page = (tmp_path / "out" / "README.md").read_text()
     assert "One seed has no standard error" in page
@@ -104,8 +112,8 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     finished = Results.read(kept).runs()
     assert 0 < len(finished) < 12
     before = kept.read_bytes()
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = run(*arguments, "--quiet", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     rows = kept.read_text().splitlines()
     assert set(before.decode().splitlines()) <= set(rows), "nothing finished was made again"
     assert len(Results.read(kept).runs()) == 12

@@ -23,6 +23,14 @@ def test_it_has_the_rights_of_any_other_file(tmp_path):
     assert len(modes) == 1
 
 
+def test_the_temporary_file_is_beside_the_target(tmp_path, monkeypatch):
+    """A rename is at once only within one file system."""
+    moved = []
+    monkeypatch.setattr("os.replace", lambda one, other: moved.append((one.parent, other.parent)))
+    write_whole(tmp_path / "a", "")
+    assert moved == [(tmp_path, tmp_path)]
+
+
 def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     write_whole(tmp_path / "a", "old")
 

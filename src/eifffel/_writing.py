@@ -1,21 +1,19 @@
 """Files are written whole or not at all."""
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
+
+UNFINISHED = ".part"
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write under a temporary name in the same folder, and rename: a reader never sees half of it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-        # mkstemp lets nobody else read; give the file the rights that open() would have given it.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

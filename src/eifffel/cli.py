@@ -1,5 +1,6 @@
 """The command line."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,8 +26,14 @@ def user_errors(debug: bool) -> Iterator[None]:
     except (ValueError, DatasetError, ModuleNotFoundError) as error:
         if debug:
             raise
-        typer.echo(f"eifffel: {error}", err=True)
+        typer.echo(f"eifffel: {in_options(str(error))}", err=True)
         raise typer.Exit(BAD_INPUT) from None
+
+
+def in_options(message: str) -> str:
+    """The message with the names of options in the place of those of parameters."""
+    message = re.sub(r"^(data|out) must", r"--\1 must", message)
+    return re.sub(r"\bdata_home\b", "--data-home", message)
 
 
 def show_version(wanted: bool) -> None:

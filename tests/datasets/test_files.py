@@ -173,6 +173,56 @@ def test_a_wrong_file_in_the_cache_is_downloaded_again(file):
     assert (cache_folder() / "table.csv").read_bytes() == CONTENT
 
 
+def test_what_is_wrong_in_the_cache_is_said_if_it_cannot_be_replaced(file):
+    cache_folder().mkdir(parents=True)
+    (cache_folder() / "table.csv").write_bytes(CONTENT[:1000])
+    with refused(f"{cache_folder() / 'table.csv'} is there, but it is cut short, 1,000 of", "Put table.csv into"):
+        read_files([file], download_if_missing=False)
+    (cache_folder() / "table.csv").unlink()
+    (cache_folder() / "table.csv").mkdir()
+    with refused("table.csv is there, but", "Is a directory"):
+        read_files([file], download_if_missing=False)
+
+
+def test_a_wrong_file_in_the_folder_given_is_not_passed_over_for_the_cache(file, tmp_path):
+    assert read_files([file]) == [CONTENT]
+    (tmp_path / "table.csv").write_bytes(CONTENT[:-1])
+    with refused(f"{tmp_path / 'table.csv'} is not the published"):
+        read_files([file], data_home=tmp_path)
+
+
+def test_files_come_in_the_order_asked_for(publisher):
+    publisher.answers["/both.zip"] = zipped(table_csv=CONTENT, other_txt=OTHER)
+    url = f"{publisher.url}/both.zip"
+    files = [described("table.csv", url, CONTENT, inside=()), described("other.txt", url, OTHER, inside=())]
+    read_files(files)
+    (cache_folder() / "table.csv").unlink()
+    assert read_files(files) == [CONTENT, OTHER]
+
+
+def test_a_folder_below_home(file, publisher, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "table.csv").write_bytes(CONTENT)
+    assert read_files([file], data_home="~") == [CONTENT]
+    assert publisher.asked == []
+
+
+def test_an_empty_name_is_no_folder(file, publisher, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_bytes(b"wrong")
+    monkeypatch.setenv("EIFFFEL_DATA", "")
+    assert read_files([file]) == [CONTENT], "an empty variable is as good as none"
+    with refused("data_home must be a folder, got ''"):
+        read_files([file], data_home="")
+    with pytest.raises(TypeError, match="data_home must be a path, got 3"):
+        read_files([file], data_home=3)
+
+
+def test_the_bar_can_be_switched_off(file, capsys):
+    read_files([file], verbose=0)
+    assert capsys.readouterr().err == ""
+
+
 def test_a_transfer_that_breaks_off_leaves_nothing(file, publisher):
     def break_off(handler):
         handler.send_response(200)

@@ -1,13 +1,15 @@
 """The paper's three data sets are prepared as it says: on a few made-up rows, and on the publishers' own files."""
 
 import hashlib
+import io
 import sys
+import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from eifffel.datasets import _adult, _bank, _compas, fetch_adult, fetch_bank, fetch_compas
+from eifffel.datasets import _adult, _bank, _compas, _files, fetch_adult, fetch_bank, fetch_compas
 from real_data import FOLDER, needs_real_data
 
 ADULT_DATA = b"""\
@@ -113,6 +115,30 @@ def test_compas(folder):
     kept = {*_compas.FEATURES, "race", "two_year_recid"}
     assert set(people.frame) == kept, "nothing recorded after screening, no names, dates or case numbers"
     assert not any("recid" in name for name in people.data)
+
+
+def test_downloads_are_unpacked_from_the_publishers_own_addresses(folder, tmp_path_factory, monkeypatch):
+    """The addresses, and the archives within archives, are those that the publishers have today."""
+
+    def zipped(members):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            for name, content in members.items():
+                archive.writestr(name, content)
+        return packed.getvalue()
+
+    uci = "https://archive.ics.uci.edu/static/public"
+    served = {
+        f"{uci}/2/adult.zip": zipped({"Index": b"", "adult.data": ADULT_DATA, "adult.test": ADULT_TEST}),
+        f"{uci}/222/bank+marketing.zip": zipped({"bank.zip": zipped({"bank.csv": b"", "bank-full.csv": BANK})}),
+        "https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv": COMPAS,
+    }
+    monkeypatch.setattr(_files, "download", lambda url, verbose: served[url])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.delenv("EIFFFEL_DATA", raising=False)
+    assert len(fetch_adult().data) == 4
+    assert len(fetch_bank().data) == 3
+    assert len(fetch_compas().data) == 4
 
 
 @pytest.mark.parametrize("fetch", [fetch_adult, fetch_bank, fetch_compas])

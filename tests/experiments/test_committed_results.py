@@ -7,7 +7,7 @@ import pytest
 
 from eifffel.experiments import Results
 from eifffel.experiments import _protocol as protocol
-from eifffel.experiments._pages import write_texts
+from eifffel.experiments._output import write_texts
 from eifffel.experiments._summary import Runs
 
 pytest.importorskip("pandas")
@@ -31,6 +31,10 @@ def test_pages_follow_from_the_runs(tmp_path):
 def test_the_runs_are_a_full_reproduction():
     frame = Results.read(COMMITTED / "runs.csv").frame
     assert set(frame["trees"]) == {protocol.N_TREES}
+    for name in protocol.EXPERIMENTS:
+        assert set(frame.loc[frame["data"] == name, "protocol"]) == {protocol.fingerprint(name)}, (
+            "the protocol of today"
+        )
     counts = frame.groupby(["data", "features"])["seed"].nunique()
     for name, experiment in protocol.EXPERIMENTS.items():
         for features in protocol.FEATURES:
@@ -54,7 +58,10 @@ def test_the_readme_shows_the_numbers_of_the_page():
         assert shown == found
 
 
-def test_the_docs_tell_the_goals_as_the_page_does():
+def test_the_docs_tell_the_counts_as_the_page_does():
     page = (COMMITTED / "README.md").read_text()
-    (told,) = re.findall(r"(\d+) of (\d+) goals are met", page)
-    assert "{} of {} goals are met".format(*told) in (COMMITTED.parents[1] / "reproduction.md").read_text()
+    docs = " ".join((COMMITTED.parents[1] / "reproduction.md").read_text().split())
+    ((n_met, n_goals),) = re.findall(r"(\d+) of (\d+) goals are met,", page)
+    assert f"{n_met} of {n_goals} goals are met" in docs
+    (agreeing, printed), *_ = re.findall(r"(\d+) of (\d+) printed numbers agree", page)
+    assert f"{agreeing} of the {printed} printed numbers agree" in docs

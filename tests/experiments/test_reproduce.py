@@ -23,10 +23,7 @@ FIGURES = {f"figure{k}_{features}" for k in (1, 2, 3) for features in ("with", "
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    _reproduce._fetch.cache_clear()
     use_few_people(monkeypatch)
-    yield
-    _reproduce._fetch.cache_clear()
 
 
 def files(folder):
@@ -90,6 +87,38 @@ def test_an_interrupted_call_goes_on_where_it_stopped(tmp_path, counted, monkeyp
     assert counted == []
 
 
+def test_an_unfinished_data_set_beside_a_finished_one(tmp_path, counted, monkeypatch):
+    counting = _reproduce.run
+
+    def interrupt(*args, **options):
+        if len(counted) == 1:
+            raise KeyboardInterrupt
+        return counting(*args, **options)
+
+    monkeypatch.setattr(_reproduce, "run", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(tmp_path, data="compas", n_seeds=1, **SMALL)
+    monkeypatch.setattr(_reproduce, "run", counting)
+    reproduce(tmp_path, data="bank", n_seeds=1, **SMALL)
+    page = (tmp_path / "README.md").read_text()
+    assert "seeds: Bank 1;" in page
+    assert "is missing: 1." in page
+
+
+def test_what_a_killed_write_leaves_is_no_obstacle(tmp_path):
+    (tmp_path / ".runs.csv.0a1b2c3d.part").write_text("half a")
+    assert len(reproduce(tmp_path, data="compas", n_seeds=1, **SMALL).runs()) == 2
+
+
+def test_another_protocol_is_not_mixed_in(tmp_path, monkeypatch):
+    reproduce(tmp_path, data="compas", n_seeds=1, **SMALL)
+    monkeypatch.setattr(protocol, "HELD_OUT_SIZE", 0.5)
+    with pytest.raises(
+        ValueError, match=r"holds runs of compas of 4 trees, protocol .*, and this run is of 4 trees, prot"
+    ):
+        reproduce(tmp_path, data="compas", n_seeds=2, **SMALL)
+
+
 def test_more_seeds_are_added_to_those_there_are(tmp_path, counted):
     reproduce(tmp_path, data=["compas"], n_seeds=1, **SMALL)
     counted.clear()
@@ -103,7 +132,7 @@ def test_by_default_as_many_seeds_as_the_protocol_has(tmp_path):
     counts = {name: sum(run[0] == name for run in planned.wanted) for name in protocol.EXPERIMENTS}
     assert counts == {"adult": 2 * 10, "bank": 2 * 20, "compas": 2 * 20}
     assert planned.wanted[:6] == [(n, f, 0) for n in ("adult", "bank", "compas") for f in ("with", "without")]
-    assert not (tmp_path / "out").exists(), "planning writes nothing"
+    assert list((tmp_path / "out").iterdir()) == [], "planning writes nothing"
 
 
 def test_no_more_processes_than_runs(tmp_path):
@@ -138,8 +167,28 @@ def test_a_folder_of_somebody_elses_is_left_alone(tmp_path, counted):
     assert counted == []
 
 
+def test_a_folder_that_cannot_be_written_is_found_out_before_any_work(tmp_path, counted, monkeypatch):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(
+        ValueError, match=r"out must be a folder that can be written, got '.*file/out': Not a directory"
+    ):
+        reproduce(tmp_path / "file" / "out", **SMALL)
+
+    def fail(**options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", fail)
+    with pytest.raises(ValueError, match=r"out must be a folder that can be written, got .*: Permission denied"):
+        reproduce(tmp_path / "new", **SMALL)
+    assert counted == []
+
+
+def test_one_data_set_by_its_name(tmp_path):
+    assert {run[0] for run in _reproduce.plan(tmp_path, data="compas", **SMALL).wanted} == {"compas"}
+
+
 def test_data_that_cannot_be_had_are_found_out_before_any_work(tmp_path, counted, monkeypatch):
-    def fail(data_home):
+    def fail(data_home, verbose):
         raise DatasetError("no such data")
 
     broken = {name: protocol.EXPERIMENTS[name] for name in ("adult", "bank")}

@@ -48,10 +48,10 @@ def test_runs_of_another_setting_are_not_mixed_in(tmp_path, monkeypatch):
     results = Results.read(tmp_path / "runs.csv")
     results.add(one_run(), 20)
     results.check_setting(20)
-    with pytest.raises(ValueError, match=r"runs\.csv holds runs with trees 20, and this run has 100; give another"):
+    with pytest.raises(ValueError, match=r"runs\.csv holds runs of adult of 20 trees, .* and this run is of 100 trees"):
         results.check_setting(100)
     monkeypatch.setattr(_results, "made_with", lambda: "eifffel 99")
-    with pytest.raises(ValueError, match=r"made with eifffel .*, and this run has eifffel 99"):
+    with pytest.raises(ValueError, match=r"of 20 trees, .*, eifffel .*, and this run is of 20 trees, .*, eifffel 99"):
         results.check_setting(20)
 
 
@@ -70,6 +70,40 @@ def test_another_file_of_that_name_is_left_alone(content, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         Results.read(path)
     assert path.read_bytes() == content
+
+
+def test_a_line_that_is_cut_short_is_named(tmp_path):
+    path = tmp_path / "runs.csv"
+    results = Results.read(path)
+    results.add(one_run(seed=0), 20)
+    results.add(one_run(seed=1), 20)
+    path.write_text(path.read_text()[:-60])
+    with pytest.raises(ValueError, match=r"line 5 of .*runs\.csv is cut short; delete the lines of that run"):
+        Results.read(path)
+
+
+def test_a_run_that_lacks_rows_or_has_some_twice_is_named(tmp_path):
+    path = tmp_path / "runs.csv"
+    results = Results.read(path)
+    results.add(one_run(seed=0), 20)
+    results.add(one_run(seed=1), 20)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]))
+    with pytest.raises(ValueError, match=r"runs\.csv lacks rows of the run adult, with, seed 1; delete the lines"):
+        Results.read(path)
+    path.write_text("".join([*lines, lines[-1]]))
+    with pytest.raises(ValueError, match=r"line 6 of .*runs\.csv is there twice; delete the lines"):
+        Results.read(path)
+
+
+def test_two_sessions_in_one_folder_lose_nothing(tmp_path):
+    one, other = Results.read(tmp_path / "runs.csv"), Results.read(tmp_path / "runs.csv")
+    one.add(one_run(seed=0), 20)
+    other.add(one_run(seed=1), 20)
+    other.add(one_run(seed=0), 20)
+    one.add(one_run(seed=2), 20)
+    assert [seed for *_, seed in sorted(one.runs())] == [0, 1, 2]
+    assert len(one.frame) == 6
 
 
 def test_a_write_that_fails_leaves_the_runs_kept_so_far(tmp_path, monkeypatch):

@@ -118,6 +118,27 @@ def test_columns_stand_under_their_names(tables):
     )
 
 
+def test_how_often_the_bounds_were_met():
+    frame = made_up_frame(lambda o: numbers(o) | {"met": o.seed > 0 if o.method == "EiFFFeL-LF" else None})
+    table = next(make_tables(Runs(frame)))
+    met = {(r["method"], r["chosen_on"], r["epsilon"]): r["n_met"] for r in table.records}
+    assert met["EiFFFeL-LF", "held-out", 0.05] == 2
+    assert met["plain forest", "training", None] is None
+    header, _, *lines = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.to_markdown().splitlines()]
+    (line,) = [dict(zip(header, line, strict=True)) for line in lines if line[:2] == ["0.05", "EiFFFeL-LF"]]
+    assert line["bounds met, training rows"] == line["bounds met, held-out rows"] == "2 of 3"
+
+
+def test_latex_has_a_rule_between_bounds(tables):
+    latex = tables["adult_with"].to_latex()
+    assert latex.count(r"\midrule") == 1 + 4
+    assert latex.count("{") == latex.count("}")
+    n_columns = latex.split(r"\begin{tabular}{")[1].split("}")[0].replace("l", "c").count("c")
+    for line in latex.splitlines():
+        if line.endswith(r"\\"):
+            assert line.count("&") == n_columns - 1
+
+
 def test_one_seed_has_no_spread():
     runs = Runs(made_up_frame(numbers, n_seeds=1))
     table = next(make_tables(runs))

@@ -52,7 +52,9 @@ categories are one-hot and sex is the one column sex_Male; `frame` holds the sam
 """
 
 
-def fetch_adult(*, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True) -> Bunch:
+def fetch_adult(
+    *, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True, verbose: int = 1
+) -> Bunch:
     """Adult: does somebody earn more than 50,000 dollars? Men are the privileged group.
 
     Parameters
@@ -62,6 +64,8 @@ def fetch_adult(*, data_home: str | os.PathLike[str] | None = None, download_if_
         taken from the cache, and what is not there either is downloaded from the UCI repository into the cache.
     download_if_missing : bool
         Whether to download at all.
+    verbose : int
+        Above 0, a download has a progress bar.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def fetch_adult(*, data_home: str | os.PathLike[str] | None = None, download_if_
         If a file cannot be had or is not the published one.
     """
     pd = import_pandas()
-    data, test = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing)
+    data, test = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)
     read = {"header": None, "names": list(COLUMNS), "skipinitialspace": True, "na_values": "?"}
     parts = [pd.read_csv(io.BytesIO(data), **read), pd.read_csv(io.BytesIO(test), skiprows=1, **read)]
     frame = pd.concat(parts).dropna()

@@ -35,9 +35,9 @@ Moro, S., Rita, P. and Cortez, P. (2014), Bank Marketing, UCI Machine Learning R
 CC BY 4.0.
 
 `target` is 1 if the client subscribed a term deposit, `sensitive` is 1 for an age of 25 or more. All 45,211 rows and
-all 16 features are kept; "unknown" is a category. In `data` categories are one-hot and age is the one column
-age_25_or_more; `frame` holds the same rows as published, with the age in years. A copy of the file without quotes is as
-good, and one that misspells the job in four rows (admin, mgmt) is read as published.
+all 16 features are kept; "unknown" is a category. In `data` categories are one-hot, and in the place of the age in
+years is the one column age_25_or_more; `frame` holds the same rows as published. A copy of the file without quotes is
+as good, and one that misspells the job in four rows (admin, mgmt) is read as published.
 
 Two warnings. `duration`, the length of the call, is known only once the call is over and the outcome with it: a model
 that uses it leaks the outcome and could not decide whom to call (the EiFFFeL paper keeps it). And clients under 25 are
@@ -46,7 +46,9 @@ is negative.
 """
 
 
-def fetch_bank(*, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True) -> Bunch:
+def fetch_bank(
+    *, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True, verbose: int = 1
+) -> Bunch:
     """Bank Marketing: does a client subscribe a term deposit? Group 1 is 25 or older; the labels favour group 0.
 
     Parameters
@@ -56,6 +58,8 @@ def fetch_bank(*, data_home: str | os.PathLike[str] | None = None, download_if_m
         from the cache, and if it is not there either it is downloaded from the UCI repository into the cache.
     download_if_missing : bool
         Whether to download at all.
+    verbose : int
+        Above 0, a download has a progress bar.
 
     Returns
     -------
@@ -68,7 +72,7 @@ def fetch_bank(*, data_home: str | os.PathLike[str] | None = None, download_if_m
         If the file cannot be had or is not the published one.
     """
     pd = import_pandas()
-    (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing)
+    (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)
     frame = pd.read_csv(io.BytesIO(content), sep=";")
     return prepare(
         frame,

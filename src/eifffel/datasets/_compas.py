@@ -41,7 +41,9 @@ race_not_African-American; `frame` holds the same columns as published.
 """
 
 
-def fetch_compas(*, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True) -> Bunch:
+def fetch_compas(
+    *, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True, verbose: int = 1
+) -> Bunch:
     """COMPAS two-year scores: does a defendant not reoffend? African-Americans are the unprivileged group.
 
     Parameters
@@ -51,6 +53,8 @@ def fetch_compas(*, data_home: str | os.PathLike[str] | None = None, download_if
         it is taken from the cache, and if it is not there either it is downloaded from ProPublica into the cache.
     download_if_missing : bool
         Whether to download at all.
+    verbose : int
+        Above 0, a download has a progress bar.
 
     Returns
     -------
@@ -63,7 +67,7 @@ def fetch_compas(*, data_home: str | os.PathLike[str] | None = None, download_if
         If the file cannot be had or is not the published one.
     """
     pd = import_pandas()
-    (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing)
+    (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)
     frame = pd.read_csv(io.BytesIO(content), usecols=[*FEATURES, "race", "two_year_recid"]).dropna()
     return prepare(
         frame,

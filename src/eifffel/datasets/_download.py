@@ -12,8 +12,8 @@ TIMEOUT = 30  # seconds without an answer
 CHUNK = 1 << 16
 
 
-def download(url: str) -> bytes:
-    """What ``url`` gives, with a progress bar; `DatasetError` if it does not come, or breaks off."""
+def download(url: str, *, verbose: int = 1) -> bytes:
+    """What ``url`` gives; `DatasetError` if it does not come, or breaks off. ``verbose`` above 0 shows a bar."""
     request = urllib.request.Request(url, headers={"User-Agent": "eifffel"})
     parts: list[bytes] = []
     try:
@@ -21,7 +21,7 @@ def download(url: str) -> bytes:
             announced = answer.headers.get("Content-Length")
             total = None if announced is None else int(announced)
             name = url.rsplit("/", 1)[-1]
-            with tqdm(total=total, desc=name, unit="B", unit_scale=True, leave=False) as progress:
+            with tqdm(total=total, desc=name, unit="B", unit_scale=True, leave=False, disable=not verbose) as progress:
                 while part := answer.read(CHUNK):
                     parts.append(part)
                     progress.update(len(part))

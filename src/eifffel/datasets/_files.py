@@ -50,7 +50,7 @@ class DataFile:
         if len(content) < self.size:
             raise ValueError(f"it is cut short, {len(content):,} of {self.size:,} bytes")
         found = hashlib.sha256(content).hexdigest()
-        if found != self.sha256:
+        if (len(content), found) != (self.size, self.sha256):
             raise ValueError(
                 f"it has {len(content):,} bytes with the SHA-256 {found}, the published file {self.size:,} with "
                 f"{self.sha256}"
@@ -64,15 +64,20 @@ def cache_folder() -> Path:
 
 
 def read_files(
-    files: Sequence[DataFile], *, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True
+    files: Sequence[DataFile],
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download_if_missing: bool = True,
+    verbose: int = 1,
 ) -> list[bytes]:
     """The contents of ``files``, each from the first place that has it; all are checked."""
     given = _given_folder(data_home)
     found: dict[str, bytes] = {}
+    faults: list[str] = []
     for file in files:
         content = _read_given(file, given)
         if content is None:
-            content = _read_cached(file)
+            content = _read_cached(file, faults)
         if content is not None:
             found[file.name] = content
     missing = [file for file in files if file.name not in found]
@@ -81,23 +86,27 @@ def read_files(
             if not download_if_missing:
                 raise DatasetError("downloading is switched off (download_if_missing=False)")
             for url in dict.fromkeys(file.url for file in missing):
-                archive = download(url)
+                archive = download(url, verbose=verbose)
                 for file in missing:
                     if file.url == url:
                         found[file.name] = _unpack(file, archive)
         except DatasetError as error:
-            raise DatasetError(f"{error}. {_remedy(missing, given)}") from None
+            raise DatasetError(". ".join([str(error), *faults, _remedy(missing, given)])) from None
         _keep({file.name: found[file.name] for file in missing})
     return [found[file.name] for file in files]
 
 
 def _given_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    named_by, folder = ("data_home", data_home) if data_home is not None else (VARIABLE, os.environ.get(VARIABLE))
-    if not folder:
+    named_by, folder = "data_home", data_home
+    if folder is None:
+        named_by, folder = VARIABLE, os.environ.get(VARIABLE) or None
+    if folder is None:
         return None
+    if not isinstance(folder, str | os.PathLike):
+        raise TypeError(f"{named_by} must be a path, got {folder!r}")
     path = Path(folder).expanduser()
-    if not path.is_dir():
-        raise DatasetError(f"{named_by} must be a folder, got {str(path)!r}, which is none")
+    if not folder or not path.is_dir():
+        raise DatasetError(f"{named_by} must be a folder, got {str(folder)!r}, which is none")
     return path
 
 
@@ -115,12 +124,15 @@ def _read_given(file: DataFile, folder: Path | None) -> bytes | None:
         ) from None
 
 
-def _read_cached(file: DataFile) -> bytes | None:
-    """What the cache holds; a file that is not right there counts as missing, and is downloaded again."""
+def _read_cached(file: DataFile, faults: list[str]) -> bytes | None:
+    """What the cache holds. A file that is not right counts as missing; what is wrong with it is noted."""
     path = cache_folder() / file.name
+    if not path.exists():
+        return None
     try:
-        return file.check(path.read_bytes()) if path.is_file() else None
-    except ValueError:
+        return file.check(path.read_bytes())
+    except (OSError, ValueError) as fault:
+        faults.append(f"{path} is there, but {fault}")
         return None
 
 

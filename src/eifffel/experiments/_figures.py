@@ -79,7 +79,7 @@ def draw(runs: Runs, figure: Figure, features: str) -> Any:
     names = runs.names
     rows = [row for row in ROWS if row != "printed" or features == protocol.WITH]
     canvas = import_optional("matplotlib.figure", "figures need").Figure(
-        figsize=(3.6 * len(names) + 1.2, 2.7 * len(rows) + 0.9), layout="constrained"
+        figsize=(max(3.6 * len(names) + 1.2, 8.0), 2.7 * len(rows) + 0.9), layout="constrained"
     )
     panels = canvas.subplots(len(rows), len(names), squeeze=False, sharex="col", sharey="col")
     handles: dict[str, Any] = {}
@@ -109,7 +109,8 @@ def draw(runs: Runs, figure: Figure, features: str) -> Any:
         panels[i, 0].set_ylabel(f"{ROWS[row]}\n\n{figure.y}", fontsize="small")
     canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small")
     words = "sensitive column among the features" if features == protocol.WITH else "sensitive column removed"
-    canvas.suptitle(f"{figure.title}, test rows, {words}; bars: two standard errors", fontsize="medium")
+    bars = "" if min(runs.n_seeds.values()) == 1 else "; bars: two standard errors"
+    canvas.suptitle(f"{figure.title}, test rows, {words}{bars}", fontsize="medium")
     return canvas
 
 

@@ -14,6 +14,7 @@ SLACK = 0.01  # allowed beyond epsilon on rows not seen
 SHARE_OF_LOSS = 0.5  # of the printed loss, where that is at least
 LARGE_LOSS = 0.02
 BEHIND_THRESHOLDS = 0.005
+YES, WITHIN, NO, UNDECIDED = "yes", "within two standard errors", "**no**", "one seed"
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,21 @@ class Goal:
     with_error: bool  # whether two standard errors above the limit are still met
 
     @property
-    def met(self) -> bool:
-        slack = 2 * self.found.error if self.with_error and self.found.n > 1 else 0.0
-        return self.found.mean <= self.limit + slack
+    def verdict(self) -> str:
+        """YES, WITHIN (two standard errors above the limit, where that is allowed), NO, or UNDECIDED for one seed."""
+        if self.found.n == 1:
+            return UNDECIDED
+        if self.found.mean <= self.limit:
+            return YES
+        return WITHIN if self.with_error and self.found.mean <= self.limit + 2 * self.found.error else NO
 
 
 def compare(runs: Runs, data: str) -> Iterator[Comparison]:
-    """Every printed number of a data set beside the mean of the runs made as the paper makes them."""
-    tables = [("epsilon", PRINTED[data])]
+    """The printed numbers of a data set beside the means of the runs made as the paper makes them.
+
+    But for the plain forest, whose setting was chosen to come near the print.
+    """
+    tables = [("epsilon", {method: numbers for method, numbers in PRINTED[data].items() if method != protocol.PLAIN})]
     if protocol.EXPERIMENTS[data].alphas:
         tables.append(("alpha", PRINTED_ALPHA))
     for bound, printed in tables:
@@ -76,7 +84,9 @@ def goals(runs: Runs, data: str) -> Iterator[Goal]:
     for epsilon in protocol.EPSILONS:
         chosen: dict[str, Any] = {"data": data, "chosen_on": protocol.HELD_OUT, "epsilon": epsilon}
         rows = runs.pick(method=protocol.LF, **chosen)
-        yield Goal(data, epsilon, "discrimination", estimate(rows["discrimination"]), epsilon + SLACK, True)
+        # The mean is signed, as the bound is; one that is far below 0 is as bad as one above.
+        found = estimate(rows["discrimination"] * (-1 if rows["discrimination"].mean() < 0 else 1))
+        yield Goal(data, epsilon, "discrimination, absolute mean", found, epsilon + SLACK, True)
         printed = PRINTED[data]
         loss = round(printed[protocol.PLAIN][None][0] - printed[protocol.LF][epsilon][0], 2)
         if loss >= LARGE_LOSS:
@@ -98,9 +108,9 @@ def difference(runs: Runs, measure: str, one: dict[str, Any], other: dict[str, A
 
 
 def say(found: Estimate, more: str, less: str) -> str:
-    """A difference in words; none where it is below two standard errors."""
+    """A difference in words; nothing is said of one below two standard errors."""
     if found.n == 1:
         return f"{found.mean:+.3f}, one seed: no conclusion"
     if not found.differs:
-        return f"no difference ({found.mean:+.3f} ± {found.error:.3f})"
+        return f"not told apart ({found.mean:+.3f} ± {found.error:.3f})"
     return f"{abs(found.mean):.3f} ± {found.error:.3f} {more if found.mean > 0 else less}"

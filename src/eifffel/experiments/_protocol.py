@@ -1,5 +1,6 @@
 """The paper's experiments as data: data sets, forests, methods and bounds."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +28,8 @@ FEATURES = (WITH, WITHOUT)
 
 PLAIN = "plain forest"
 DFRF = "DFRF"
-EOP = "EOP"
+EOP = "EOP"  # calibrated equalized odds of weighted cost: the default of the code that the paper links to
+ODDS = "EqualizedOdds"
 THRESHOLDS = "GroupThresholds"
 
 
@@ -47,7 +49,7 @@ FLIPPINGS = (
     Flipping("EiFFFeL-LF*", "leaf", starred=True),
 )
 LF = FLIPPINGS[1].name
-METHODS = (PLAIN, DFRF, EOP, *(flipping.name for flipping in FLIPPINGS), THRESHOLDS)
+METHODS = (PLAIN, DFRF, EOP, ODDS, *(flipping.name for flipping in FLIPPINGS), THRESHOLDS)
 
 
 @dataclass(frozen=True)
@@ -97,3 +99,18 @@ EXPERIMENTS = {
         dfrf={"max_depth": 4, "min_samples_leaf": 1, "alpha": 5},
     ),
 }
+
+
+def fingerprint(name: str) -> str:
+    """Of everything here that the runs of a data set depend on."""
+    experiment = EXPERIMENTS[name]
+    settings = (
+        experiment.forest,
+        experiment.dfrf,
+        experiment.alphas,
+        EPSILONS,
+        ALPHA_EPSILON,
+        TEST_SIZE,
+        HELD_OUT_SIZE,
+    )
+    return hashlib.sha256(repr((settings, RULES, FLIPPINGS, METHODS)).encode()).hexdigest()[:12]

@@ -10,17 +10,20 @@ import sklearn
 import eifffel
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
+from eifffel.experiments import _protocol as protocol
 from eifffel.experiments._runs import Outcome
+from eifffel.experiments._summary import RUN
 
-RUN = ["data", "features", "seed"]  # the columns that name a run
+BOUNDED = ["method", "chosen_on", "epsilon", "alpha"]  # and a row of it
+MADE_WITH = ["trees", "protocol", "made_with"]
 TYPES = {"epsilon": "float64", "alpha": "float64", "met": "boolean", "n_flips": "Int64"}  # what some rows lack
 
 
 class Results:
     """The outcomes of all finished runs, kept in a CSV file that is rewritten whole after each.
 
-    A file holds the runs of one setting: as many trees, the same versions. ``frame`` is a pandas data frame with one
-    row for each `Outcome`, ``trees`` and ``made_with`` beside it.
+    ``frame`` is a pandas data frame with one row for each `Outcome`; beside it the number of trees, a fingerprint of
+    the protocol, and the versions that made it.
     """
 
     def __init__(self, path: Path, frame: Any):
@@ -31,26 +34,28 @@ class Results:
     def read(cls, path: Path) -> "Results":
         """What the file holds; nothing if there is none."""
         pd = import_optional("pandas", "results need")
-        columns = [field.name for field in fields(Outcome)] + ["trees", "made_with"]
+        columns = [field.name for field in fields(Outcome)] + MADE_WITH
         if not path.exists():
             return cls(path, pd.DataFrame(columns=columns))
         try:
             frame = pd.read_csv(path, dtype=TYPES)
             missing = [column for column in columns if column not in frame]
-        except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # those of pandas are ValueErrors
             raise ValueError(f"{path} cannot be read as results of eifffel reproduce: {error}") from None
         if missing:
             raise ValueError(f"{path} does not hold results of eifffel reproduce: it lacks {', '.join(missing)}")
+        _check_whole(path, frame)
         return cls(path, frame)
 
     def check_setting(self, n_trees: int) -> None:
         """Raise if the runs kept were made with another setting: means over both would mean nothing."""
-        for column, wanted in (("trees", n_trees), ("made_with", made_with())):
-            kept = set(self.frame[column]) - {wanted}
-            if kept:
+        for name in dict.fromkeys(self.frame["data"]):
+            kept = self.frame.loc[self.frame["data"] == name, MADE_WITH].drop_duplicates()
+            wanted = (n_trees, protocol.fingerprint(name), made_with())
+            for other in set(kept.itertuples(index=False, name=None)) - {wanted}:
                 raise ValueError(
-                    f"{self.path} holds runs with {column.replace('_', ' ')} {', '.join(map(str, sorted(kept)))}, and "
-                    f"this run has {wanted}; give another folder, or delete that file"
+                    f"{self.path} holds runs of {name} of {_words(other)}, and this run is of {_words(wanted)}; give "
+                    "another folder, or delete that file"
                 )
 
     def runs(self) -> set[tuple[str, str, int]]:
@@ -58,16 +63,40 @@ class Results:
         return set(self.frame[RUN].drop_duplicates().itertuples(index=False, name=None))
 
     def add(self, outcomes: list[Outcome], n_trees: int) -> None:
-        """Keep a finished run."""
+        """Keep a finished run, beside what the file holds by now."""
         pd = import_optional("pandas", "results need")
-        added = pd.DataFrame([asdict(outcome) for outcome in outcomes]).astype(TYPES)
-        added["trees"], added["made_with"] = n_trees, made_with()
-        frame = added if self.frame.empty else pd.concat([self.frame, added])
-        frame = frame.sort_values(RUN, kind="stable")
-        write_whole(self.path, frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
+        kept = self.read(self.path)
+        run = outcomes[0]
+        if (run.data, run.features, run.seed) not in kept.runs():
+            added = pd.DataFrame([asdict(outcome) for outcome in outcomes]).astype(TYPES)
+            added[MADE_WITH] = [n_trees, protocol.fingerprint(run.data), made_with()]
+            frame = added if kept.frame.empty else pd.concat([kept.frame, added])
+            frame = frame.sort_values(RUN, kind="stable")
+            write_whole(self.path, frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
         self.frame = self.read(self.path).frame  # rows just made and rows of an earlier session alike
 
 
 def made_with() -> str:
     """The versions that results depend on."""
     return f"eifffel {eifffel.__version__}; scikit-learn {sklearn.__version__}; Python {platform.python_version()}"
+
+
+def _words(setting: tuple[int, str, str]) -> str:
+    trees, fingerprint, versions = setting
+    return f"{trees} trees, protocol {fingerprint}, {versions}"
+
+
+def _check_whole(path: Path, frame: Any) -> None:
+    """Raise if a run lacks rows, or has some twice."""
+    remedy = "delete the lines of that run, with the same data, features and seed, and it is made again"
+    cut = frame[frame[[*RUN, *MADE_WITH]].isna().any(axis=1)]
+    if len(cut):
+        raise ValueError(f"line {cut.index[0] + 2} of {path} is cut short; {remedy}")
+    twice = frame[frame.duplicated([*RUN, *BOUNDED])]
+    if len(twice):
+        raise ValueError(f"line {twice.index[0] + 2} of {path} is there twice; {remedy}")
+    n_rows = frame.groupby(RUN).size()
+    lacking = n_rows[n_rows < n_rows.groupby("data").transform("max")]
+    if len(lacking):
+        name, features, seed = lacking.index[0]
+        raise ValueError(f"{path} lacks rows of the run {name}, {features}, seed {seed}; {remedy}")

@@ -7,6 +7,7 @@ import numpy as np
 
 from eifffel.experiments import _protocol as protocol
 
+RUN = ["data", "features", "seed"]  # the columns that name a run
 SETTING = ["data", "features", "method", "chosen_on", "epsilon", "alpha"]
 
 
@@ -38,17 +39,26 @@ def estimate(values: Any) -> Estimate:
 class Runs:
     """The rows of ``runs.csv``, by setting.
 
+    A seed counts once it has been run with the sensitive column among the features and without.
+
     Attributes
     ----------
     frame : DataFrame
-        The rows, with three columns more: ``accuracy_loss`` and ``balanced_accuracy_loss`` against the plain forest
-        trained on the same rows, and ``excess``, by how much the absolute discrimination is above epsilon (0 where it
-        is not).
+        The rows of those, with three columns more: ``accuracy_loss`` and ``balanced_accuracy_loss`` against the plain
+        forest trained on the same rows, and ``excess``, by how much the absolute discrimination is above epsilon (0
+        where it is not).
     names : list of str
         The data sets that were run.
+    n_seeds : dict
+        How many seeds each of them has.
+    n_left_out : int
+        How many runs are left out, because the other one of their seed is missing.
     """
 
     def __init__(self, frame: Any):
+        n_settings = frame.groupby(["data", "seed"])["features"].transform("nunique")
+        self.n_left_out = len(frame.loc[n_settings < len(protocol.FEATURES), RUN].drop_duplicates())
+        frame = frame[n_settings == len(protocol.FEATURES)].reset_index(drop=True)
         key = ["data", "features", "seed", "chosen_on"]
         plain = frame.loc[frame["method"] == protocol.PLAIN, [*key, "accuracy", "balanced_accuracy"]]
         both = frame.merge(plain, on=key, how="left", suffixes=("", "_plain"), validate="many_to_one")
@@ -57,7 +67,9 @@ class Runs:
             balanced_accuracy_loss=(both["balanced_accuracy_plain"] - both["balanced_accuracy"]).to_numpy(),
             excess=(both["discrimination"].abs() - both["epsilon"]).clip(lower=0).to_numpy(),
         )
+        seeds = frame.groupby("data")["seed"].nunique()
         self.names = [name for name in protocol.EXPERIMENTS if (frame["data"] == name).any()]
+        self.n_seeds = {name: int(seeds[name]) for name in self.names}
         self._by_setting = {
             tuple(None if value != value else value for value in setting): rows.set_index("seed").sort_index()
             for setting, rows in self.frame.groupby(SETTING, dropna=False, sort=False)

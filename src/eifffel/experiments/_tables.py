@@ -61,14 +61,17 @@ class Table:
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
     def to_latex(self) -> str:
-        """A tabular for ``\\usepackage{booktabs}``."""
+        """A tabular for ``\\usepackage{booktabs}``, with a rule between bounds."""
         header, rows = self._grid(r" $\pm$ ")
-        head = " & ".join(rf"\shortstack{{{_escape(cell).replace(', ', chr(92) * 2)}}}" for cell in header)
-        body = "".join(f"{' & '.join(map(_escape, row))} \\\\\n" for row in rows)
-        return (
-            f"% {self.title}\n\\begin{{tabular}}{{ll{'c' * (len(header) - 2)}}}\n\\toprule\n{head} \\\\\n\\midrule\n"
-            f"{body}\\bottomrule\n\\end{{tabular}}\n"
-        )
+        columns = " & ".join(rf"\shortstack{{{_escape(cell).replace(', ', chr(92) * 2)}}}" for cell in header[2:])
+        lines = [f"% {self.title}. Needs \\usepackage{{booktabs}}."]
+        lines += [rf"\begin{{tabular}}{{ll{'c' * (len(header) - 2)}}}", r"\toprule"]
+        lines += [rf"$\{self.bound}$ & method & {columns} \\"]
+        for place, row in enumerate(rows):
+            if place == 0 or row[0] != rows[place - 1][0]:
+                lines.append(r"\midrule")
+            lines.append(rf"{' & '.join(map(_escape, row))} \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
     def _grid(self, plus_minus: str) -> tuple[list[str], list[list[str]]]:
         """Header and cells: for each measure what is printed, and what was measured on either choice of rows."""
@@ -80,16 +83,22 @@ class Table:
         ]
         header = [self.bound, "method"]
         header += [f"{MEASURES[measure]}, {CHOSEN_ON.get(source, source)}" for measure, source in columns]
+        header += [f"bounds met, {words}" for words in CHOSEN_ON.values()]
         lines: dict[tuple[Any, str], list[str]] = {}
         for record in self.records:
             key = (record[self.bound], record["method"])
-            line = lines.setdefault(key, [""] * len(columns))
+            line = lines.setdefault(key, [""] * (len(columns) + len(CHOSEN_ON)))
+            if record["n_met"] is not None:
+                place = len(columns) + list(CHOSEN_ON).index(record["chosen_on"])
+                line[place] = f"{record['n_met']} of {record['n_seeds']}"
             for place, (measure, source) in enumerate(columns):
                 if source == "printed" and record[f"printed_{measure}"] is not None:
                     line[place] = f"{record[f'printed_{measure}']:.2f}"
                 elif source == record["chosen_on"]:
                     spread = record[f"{measure}_sd"]
-                    line[place] = f"{record[measure]:.3f}" + ("" if spread is None else f"{plus_minus}{spread:.3f}")
+                    line[place] = f"{round(record[measure], 3) + 0.0:.3f}" + (
+                        "" if spread is None else f"{plus_minus}{spread:.3f}"
+                    )
         return header, [
             ["" if bound is None else f"{bound:g}", method, *line] for (bound, method), line in lines.items()
         ]
@@ -139,6 +148,7 @@ def _table(
                     records.append(
                         {"data": data, "features": features, "epsilon": epsilon, "alpha": alpha, "method": method}
                         | {"chosen_on": chosen_on, "n_seeds": len(rows)}
+                        | {"n_met": int(rows["met"].sum()) if rows["met"].notna().all() else None}
                         | _measured(rows)
                         | {"printed_accuracy": None if in_print is None else in_print[0]}
                         | {"printed_discrimination": None if in_print is None else in_print[1]}
