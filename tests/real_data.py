@@ -8,7 +8,7 @@ import pytest
 NAMES = ("adult.data", "adult.test", "bank-full.csv", "compas-scores-two-years.csv")
 FOLDER = Path(os.environ.get("EIFFFEL_DATA", "nowhere"))
 
-HAS_REAL_DATA = all((FOLDER / name).exists() for name in NAMES)
-REASON = f"NOT TESTED ON REAL DATA: set EIFFFEL_DATA to a folder that holds {', '.join(NAMES)}"
-
-needs_real_data = pytest.mark.skipif(not HAS_REAL_DATA, reason=REASON)
+needs_real_data = pytest.mark.skipif(
+    not all((FOLDER / name).exists() for name in NAMES),
+    reason=f"NOT TESTED ON REAL DATA: set EIFFFEL_DATA to a folder that holds {', '.join(NAMES)}",
+)

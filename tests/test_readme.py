@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from real_data import HAS_REAL_DATA, REASON
+from real_data import needs_real_data
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
     page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if "```python" in page.read_text()
 ]
+FETCHING = re.compile(r"^from eifffel\.datasets import fetch_", re.MULTILINE)
+MARKED = [pytest.param(page, marks=needs_real_data if FETCHING.search(page.read_text()) else ()) for page in PAGES]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", MARKED, ids=lambda page: page.name)
 def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
     blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     assert blocks
-    if "fetch_" in "".join(blocks):
+    if FETCHING.search(page.read_text()):
         pytest.importorskip("pandas")
-        if not HAS_REAL_DATA:
-            pytest.skip(REASON)
     if "plot" in "".join(blocks):
         pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)

@@ -108,9 +108,8 @@ def draw(runs: Runs, figure: Figure, features: str) -> Any:
                 panel.set_xlabel(figure.x)
         panels[i, 0].set_ylabel(f"{ROWS[row]}\n\n{figure.y}", fontsize="small")
     canvas.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4, fontsize="small")
-    words = "sensitive column among the features" if features == protocol.WITH else "sensitive column removed"
     bars = "" if min(runs.n_seeds.values()) == 1 else "; bars: two standard errors"
-    canvas.suptitle(f"{figure.title}, test rows, {words}{bars}", fontsize="medium")
+    canvas.suptitle(f"{figure.title}, test rows, {protocol.FEATURES[features]}{bars}", fontsize="medium")
     return canvas
 
 

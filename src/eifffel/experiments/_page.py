@@ -8,7 +8,7 @@ from eifffel.experiments._figures import FIGURES
 from eifffel.experiments._findings import NO, UNDECIDED, WITHIN, Goal, compare, difference, goals, say
 from eifffel.experiments._printed import PRINTED
 from eifffel.experiments._summary import Runs, estimate
-from eifffel.experiments._tables import WORDS, Table
+from eifffel.experiments._tables import Table
 
 INTRODUCTION = """\
 *EiFFFeL: Enforcing Fairness in Forests by Flipping Leaves* (SAC 2022) prints four tables and three figures. Here they
@@ -127,8 +127,8 @@ def page_lines(runs: Runs, tables: list[Table]) -> Iterator[str]:
         yield ""
         yield from section(runs)
         yield ""
-    for features in protocol.FEATURES:
-        yield f"## Figures: {WORDS[features]}"
+    for features, words in protocol.FEATURES.items():
+        yield f"## Figures: {words}"
         yield ""
         for figure in FIGURES:
             yield f"![{figure.title}](figures/{figure.name}_{features}.png)"

@@ -24,7 +24,7 @@ RULES = {TRAINING: "paper", HELD_OUT: "first"}
 # Whether the sensitive column is among the features.
 WITH = "with"
 WITHOUT = "without"
-FEATURES = (WITH, WITHOUT)
+FEATURES = {WITH: "sensitive column among the features", WITHOUT: "sensitive column removed"}
 
 PLAIN = "plain forest"
 DFRF = "DFRF"

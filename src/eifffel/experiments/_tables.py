@@ -18,7 +18,6 @@ MEASURES = {
     "balanced_accuracy_loss": "loss of balanced accuracy",
 }
 CHOSEN_ON = {protocol.TRAINING: "training rows", protocol.HELD_OUT: "held-out rows"}
-WORDS = {protocol.WITH: "sensitive column among the features", protocol.WITHOUT: "sensitive column removed"}
 PRINTED_COLUMNS = ("accuracy", "discrimination")
 
 Record = dict[str, Any]
@@ -158,7 +157,7 @@ def _table(
     name = "_".join([data, *(["alpha"] if bound == "alpha" else []), features])
     n_seeds = records[0]["n_seeds"]
     seeds = f"{n_seeds} seed" if n_seeds == 1 else f"mean ± standard deviation of {n_seeds} seeds"
-    return Table(name, f"{title}{limits}, {WORDS[features]}: {seeds}", bound, shown, records)
+    return Table(name, f"{title}{limits}, {protocol.FEATURES[features]}: {seeds}", bound, shown, records)
 
 
 def _measured(rows: Any) -> Record:
