@@ -41,7 +41,7 @@ check-rest: check-oldest check-no-extras
 
 .venv/oldest/installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv .venv/oldest
-	.venv/oldest/bin/pip install --quiet --disable-pip-version-check --editable '.[all,test]' --constraint requirements/oldest.txt
+	.venv/oldest/bin/pip install --quiet --disable-pip-version-check --editable '.[test-all]' --constraint requirements/oldest.txt
 	touch $@
 
 check-oldest: .venv/oldest/installed

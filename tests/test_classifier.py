@@ -11,7 +11,8 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, GradientBo
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import Pipeline
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -267,10 +268,18 @@ class UntrainableBoosting(Untrainable, GradientBoostingClassifier):
     pass
 
 
+class UntrainableNeighbours(Untrainable, KNeighborsClassifier):
+    pass
+
+
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (UntrainableBoosting(), "cannot edit a UntrainableBoosting; it edits sklearn.BaggingClassifier"),
+        (UntrainableNeighbours(), "cannot edit a UntrainableNeighbours; it edits .*sklearn.BaggingClassifier"),
+        (
+            make_pipeline(StandardScaler(), UntrainableNeighbours()),
+            "cannot edit a UntrainableNeighbours, which is inside this Pipeline; it edits",
+        ),
         (UntrainableForest(monotonic_cst=[1, 0, 0]), "has monotonic_cst"),
         (BaggingClassifier(UntrainableBoosting()), "this BaggingClassifier bags UntrainableBoosting"),
     ],

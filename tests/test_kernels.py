@@ -24,7 +24,7 @@ def test_kernels_compile_without_a_folder_to_cache_them_in(monkeypatch):
 class Leaves:
     """A drawn ensemble as the kernels see it, with an order of flips in steps of several leaves of one tree."""
 
-    def __init__(self, seed, n_trees, n_rows, dtype=np.uint8, tie_is_favorable=False, weighted_rows=False):
+    def __init__(self, seed, n_trees, n_rows, dtype=np.uint8, comparison=0, cut=0.5, weighted_rows=False):
         random = np.random.RandomState(seed)
         sizes = random.randint(1, 6, n_trees)
         self.offset = np.concatenate([[0], np.cumsum(sizes)])
@@ -34,8 +34,10 @@ class Leaves:
         self.value = np.column_stack([1 - favorable, favorable])
         self.margin = np.rint((self.value[:, 1] - self.value[:, 0]) * _kernels.FIXED_POINT).astype(np.int64)
         self.exact = (self.value * 1024 == np.rint(self.value * 1024)).all(axis=1)
-        self.rounding = 2 * n_trees + n_trees**2
-        self.tie_is_favorable = tie_is_favorable
+        self.rounding = 2 * (n_trees + 1) + n_trees**2
+        self.comparison, self.cut = comparison, cut
+        favorable_cut = 1 - cut if comparison == _kernels.UNFAVORABLE_REACHES else cut
+        self.bias = int(np.rint(-n_trees * (2 * favorable_cut - 1) * _kernels.FIXED_POINT))
         # Up to two leaves of one tree a step, each leaf at most once, some never.
         self.leaf, self.step = np.empty(0, int), np.empty(0, int)
         for step, t in enumerate(random.permutation(n_trees), start=1):
@@ -59,7 +61,12 @@ class Leaves:
             favorable += value[self.offset[t] + leaf, 1]
         unfavorable /= len(self.index)
         favorable /= len(self.index)
-        return favorable >= unfavorable if self.tie_is_favorable else favorable > unfavorable
+        return {
+            _kernels.TIE_IS_UNFAVORABLE: favorable > unfavorable,
+            _kernels.TIE_IS_FAVORABLE: favorable >= unfavorable,
+            _kernels.FAVORABLE_REACHES: favorable >= self.cut,
+            _kernels.UNFAVORABLE_REACHES: unfavorable < self.cut,
+        }[self.comparison]
 
     def replay_slowly(self, n_steps):
         counts = np.zeros((4, n_steps + 1), self.weight.dtype)
@@ -77,12 +84,14 @@ class Leaves:
             self.index.shape[1] if high is None else high,
             self.offset,
             self.margin,
+            self.bias,
             self.value,
             self.exact,
             self.rank,
             self.step,
             -2 * self.margin[self.leaf],
-            self.tie_is_favorable,
+            self.comparison,
+            self.cut,
             self.rounding,
             self.cell,
             self.weight,
@@ -93,12 +102,16 @@ class Leaves:
 
 @st.composite
 def leaves(draw, **kwargs):
+    comparison = draw(st.sampled_from([0, 1, 2, 3]))
+    # Cut-offs at which averages of drawn fractions lie, and others.
+    cuts = st.sampled_from([0.5, 0.3, 1 / 3, 0.2, 0.7, 0.0, 1.0])
     return Leaves(
         seed=draw(st.integers(0, 2**20)),
         n_trees=draw(st.integers(1, 9)),
         n_rows=draw(st.integers(1, 40)),
         dtype=draw(st.sampled_from([np.uint8, np.uint16, np.uint32])),
-        tie_is_favorable=draw(st.booleans()),
+        comparison=comparison,
+        cut=0.5 if comparison < _kernels.FAVORABLE_REACHES else draw(cuts),
         **kwargs,
     )
 
@@ -121,9 +134,9 @@ def test_replay_adds_weights(drawn):
     np.testing.assert_array_equal(drawn.replay(n_steps), drawn.replay_slowly(n_steps))
 
 
-@pytest.mark.parametrize("tie_is_favorable", [False, True])
-def test_replay_and_decide_over_several_blocks_of_rows(tie_is_favorable):
-    drawn = Leaves(seed=1, n_trees=6, n_rows=400_000, tie_is_favorable=tie_is_favorable)
+@pytest.mark.parametrize("comparison", [0, 1, 2, 3])
+def test_replay_and_decide_over_several_blocks_of_rows(comparison):
+    drawn = Leaves(seed=1, n_trees=6, n_rows=400_000, comparison=comparison)
     assert drawn.index.size > 2 * _kernels.PAIRS_PER_BLOCK, "the case does not test what it is for"
     np.testing.assert_array_equal(drawn.replay(7), drawn.replay_slowly(7))
     np.testing.assert_array_equal(decide(drawn, now=3), drawn.decide_slowly(4))
@@ -137,11 +150,13 @@ def decide(drawn, now):
         drawn.index.shape[1],
         drawn.offset,
         drawn.margin,
+        drawn.bias,
         drawn.value,
         drawn.exact,
         drawn.rank,
         now,
-        drawn.tie_is_favorable,
+        drawn.comparison,
+        drawn.cut,
         drawn.rounding,
         favorable,
     )
@@ -201,3 +216,53 @@ def test_score_leaves_is_algorithm_1(seed, n_leaves, weighted):
     for t in range(len(discrimination)):
         chosen = counts[offset[t] : offset[t + 1]][favorable[offset[t] : offset[t + 1]]].sum(axis=(0, 2))
         assert discrimination[t] == chosen[1] * size[0] - chosen[0] * size[1]
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves(), cut=st.floats(0, 1))
+def test_sum_leaves_adds_the_leaves_of_each_row(drawn, cut):
+    value = np.random.RandomState(0).normal(size=drawn.offset[-1])
+    n_rows = drawn.index.shape[1]
+    total = np.zeros(n_rows)
+    middle = int(cut * n_rows)
+    _kernels.sum_leaves(drawn.index, 0, middle, drawn.offset, value, total)
+    assert (total[middle:] == 0).all()
+    _kernels.sum_leaves(drawn.index, middle, n_rows, drawn.offset, value, total)
+    slow = np.zeros(n_rows)
+    for t, leaf in enumerate(drawn.index):
+        slow += value[drawn.offset[t] + leaf]
+    np.testing.assert_array_equal(total, slow)
+
+
+def test_sum_leaves_over_several_blocks_of_rows():
+    drawn = Leaves(seed=2, n_trees=6, n_rows=400_000)
+    value = np.random.RandomState(0).normal(size=drawn.offset[-1])
+    total = np.zeros(400_000)
+    _kernels.sum_leaves(drawn.index, 0, 400_000, drawn.offset, value, total)
+    np.testing.assert_allclose(total, value[drawn.index.T + drawn.offset[:-1]].sum(axis=1), atol=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves())
+def test_spread_rows_adds_the_rows_of_each_leaf(drawn):
+    value = np.random.RandomState(0).normal(size=drawn.index.shape[1])
+    for t, leaf in enumerate(drawn.index):
+        total = np.zeros(drawn.offset[t + 1] - drawn.offset[t])
+        _kernels.spread_rows(leaf, value, total)
+        np.testing.assert_allclose(total, [value[leaf == k].sum() for k in range(len(total))], atol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**20), n_rows=st.integers(1, 30), n_steps=st.integers(0, 6), weighted=st.booleans())
+def test_count_crossings_counts_what_each_row_is_decided_at_each_step(seed, n_rows, n_steps, weighted):
+    random = np.random.RandomState(seed)
+    first, before, after = random.randint(0, 2, (3, n_rows)).astype(bool)
+    step = random.randint(1, n_steps + 2, n_rows)
+    cell = random.randint(0, 4, n_rows).astype(np.uint8)
+    weight = random.randint(0, 2**40, n_rows) if weighted else np.broadcast_to(np.int64(1), n_rows)
+    changes = np.zeros((4, n_steps + 1), np.int64)
+    _kernels.count_crossings(first, before, after, step, cell, weight, changes)
+    for now in range(n_steps + 1):
+        decided = first if now == 0 else np.where(now < step, before, after)
+        expected = [weight[decided & (cell == c)].sum() for c in range(4)]
+        np.testing.assert_array_equal(changes[:, : now + 1].sum(axis=1), expected)

@@ -14,7 +14,7 @@ LAYERS = [
     ["splitting", "_meta"],
     ["tracing"],
     ["display", "path"],
-    ["replay", "rules", "selection"],
+    ["rules", "selection"],
     ["strategies"],
     ["scoring"],
     ["leaves"],

@@ -154,7 +154,7 @@ def test_metric_by_name(traced):
 
 def test_selecting_another_epsilon_is_a_look_up(traced, monkeypatch):
     path, _ = traced
-    monkeypatch.setattr("eifffel.path.replay_flips", None)
+    monkeypatch.setattr(type(path.order), "replay", None)
     monkeypatch.setattr("eifffel.path.view_ensemble", None)
     steps = [path.select(epsilon=epsilon).step for epsilon in (0.3, 0.2, 0.1, 0.05)]
     assert steps == sorted(steps)
@@ -240,7 +240,7 @@ def test_to_frame(traced, backend):
     assert isinstance(frame, library.DataFrame)
     assert frame.shape == (path.n_steps + 1, 7)
     np.testing.assert_array_equal(frame["discrimination"].to_numpy(), path.discrimination)
-    np.testing.assert_array_equal(frame["n_flips"].to_numpy(), np.arange(path.n_steps + 1))
+    np.testing.assert_array_equal(frame["position"].to_numpy(), np.arange(path.n_steps + 1))
     rates = frame["selection_rate_privileged"].to_numpy() - frame["selection_rate_unprivileged"].to_numpy()
     np.testing.assert_allclose(rates, path.discrimination)
 

@@ -44,14 +44,15 @@ def test_a_privileged_group_that_is_not_favoured_warns_and_is_obeyed():
 def test_auto_is_leaf():
     assert trace().strategy == "leaf"
     np.testing.assert_array_equal(trace().order.leaf, trace(strategy="leaf").order.leaf)
-    assert set(STRATEGIES) == {"leaf", "tree"}
+    assert set(STRATEGIES) == {"leaf", "tree", "shift"}
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_jobs_and_progress_change_nothing(strategy):
     one = trace(strategy=strategy, n_jobs=1)
     two = trace(strategy=strategy, n_jobs=2, verbose=1)
-    np.testing.assert_array_equal(one.order.leaf, two.order.leaf)
+    np.testing.assert_array_equal(one.order.leaves_at(1), two.order.leaves_at(1))
+    np.testing.assert_array_equal(one.positions, two.positions)
     np.testing.assert_array_equal(one.counts.favorable, two.counts.favorable)
 
 
@@ -125,7 +126,7 @@ LABELS = np.array(["no", "yes"])
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"strategy": "branch"}, "strategy must be one of 'auto', 'leaf', 'tree', got 'branch'"),
+        ({"strategy": "branch"}, "strategy must be one of 'auto', 'leaf', 'tree', 'shift', got 'branch'"),
         ({"sensitive_features": None}, "sensitive_features is missing; pass the group of each row"),
         ({"sensitive_features": MISSING}, "sensitive_features has 1 missing values; drop those rows"),
         ({"sensitive_features": np.where(s, 1.0, np.nan)}, r"sensitive_features has \d+ missing values"),

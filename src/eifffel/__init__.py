@@ -1,4 +1,4 @@
-"""Make trained tree ensembles fair by flipping their leaves."""
+"""Make trained tree ensembles fair by editing their leaves."""
 
 from eifffel.classifier import EiFFFeLClassifier
 from eifffel.display import FairnessPathDisplay
@@ -6,6 +6,7 @@ from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
     ModelChangedError,
+    NarrowProbabilitiesWarning,
     PrivilegedGroupWarning,
     UnsupportedModelError,
     ViewMismatchError,
@@ -26,6 +27,7 @@ __all__ = [
     "FairnessPath",
     "FairnessPathDisplay",
     "ModelChangedError",
+    "NarrowProbabilitiesWarning",
     "PrivilegedGroupWarning",
     "Rule",
     "Selection",

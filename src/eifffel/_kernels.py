@@ -5,7 +5,7 @@ Every kernel has a slow, obvious twin in ``tests/test_kernels.py`` that it must 
 Shapes used throughout: ``index`` is ``(n_trees, n_rows)``, the leaf of each row in each tree,
 counted from the tree's first leaf; ``offset`` is ``(n_trees + 1,)``, so that ``offset[t] + index[t, i]``
 numbers the leaves of the whole ensemble; ``margin``, ``value``, ``exact`` and ``rank`` have one entry per leaf of the
-ensemble.
+ensemble. ``bias`` is added to the margins of every row.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,12 @@ import numpy as np
 
 # Leaf fractions in fixed point: integers add up to the same sum in any order.
 FIXED_POINT = 2.0**44
+
+# How averaged fractions are compared: the larger wins, and a tie goes to one side; or one class must reach a cut-off.
+TIE_IS_UNFAVORABLE = 0
+TIE_IS_FAVORABLE = 1
+FAVORABLE_REACHES = 2
+UNFAVORABLE_REACHES = 3
 
 # (row, tree) pairs in a block of rows: few enough to stay in the cache.
 PAIRS_PER_BLOCK = 1 << 20
@@ -36,18 +42,18 @@ def count_leaves(leaf, cell, weight, counts):
 
 
 @_compiled
-def _decide_near_tie(i, total, index, offset, value, exact, rank, now, tie_is_favorable):
+def _decide_near_tie(i, total, index, offset, value, exact, rank, now, comparison, cut):
     """Decide row ``i``, whose sum of margins is within rounding of 0, as ``predict`` does with one job.
 
-    Where all its leaves are ``exact``, no sum rounds and the margins say all; else the fractions are added tree after
-    tree, divided and compared.
+    Where all its leaves are ``exact`` and the larger fraction wins, no sum rounds and the margins say all; else the
+    fractions are added tree after tree, divided and compared.
     """
     n_trees = index.shape[0]
-    t = 0
+    t = 0 if comparison <= TIE_IS_FAVORABLE else n_trees + 1
     while t < n_trees and exact[offset[t] + index[t, i]]:
         t += 1
     if t == n_trees:
-        return total > 0 or (total == 0 and tie_is_favorable)
+        return total > 0 or (total == 0 and comparison == TIE_IS_FAVORABLE)
     unfavorable = 0.0
     favorable = 0.0
     for t in range(n_trees):
@@ -60,18 +66,22 @@ def _decide_near_tie(i, total, index, offset, value, exact, rank, now, tie_is_fa
             favorable += value[leaf, 1]
     unfavorable /= n_trees
     favorable /= n_trees
-    return favorable > unfavorable or (favorable == unfavorable and tie_is_favorable)
+    if comparison == FAVORABLE_REACHES:
+        return favorable >= cut
+    if comparison == UNFAVORABLE_REACHES:
+        return not unfavorable >= cut
+    return favorable > unfavorable or (favorable == unfavorable and comparison == TIE_IS_FAVORABLE)
 
 
 @_compiled
-def decide_rows(index, low, high, offset, margin, value, exact, rank, now, tie_is_favorable, rounding, favorable):
+def decide_rows(index, low, high, offset, margin, bias, value, exact, rank, now, comparison, cut, rounding, favorable):
     """Fill ``favorable[low:high]`` with the decisions once the flips of rank <= ``now`` are made."""
     n_trees = index.shape[0]
     block = max(1, PAIRS_PER_BLOCK // n_trees)
     total = np.empty(block, np.int64)
     for start in range(low, high, block):
         n = min(block, high - start)
-        total[:] = 0
+        total[:] = bias
         for t in range(n_trees):
             leaf = index[t, start : start + n]
             own_margin = margin[offset[t] : offset[t + 1]]
@@ -86,7 +96,7 @@ def decide_rows(index, low, high, offset, margin, value, exact, rank, now, tie_i
                 favorable[start + i] = total[i] > 0
             else:
                 favorable[start + i] = _decide_near_tie(
-                    start + i, total[i], index, offset, value, exact, rank, now, tie_is_favorable
+                    start + i, total[i], index, offset, value, exact, rank, now, comparison, cut
                 )
 
 
@@ -97,12 +107,14 @@ def replay(
     high,
     offset,
     margin,
+    bias,
     value,
     exact,
     rank,
     step,
     delta,
-    tie_is_favorable,
+    comparison,
+    cut,
     rounding,
     cell,
     weight,
@@ -126,7 +138,7 @@ def replay(
     row = np.empty(block * n_trees, np.int32)
     for start in range(low, high, block):
         n = min(block, high - start)
-        total[:] = 0
+        total[:] = bias
         end[:] = 0
         for t in range(n_trees):
             leaf = index[t, start : start + n]
@@ -153,7 +165,7 @@ def replay(
                 decision[i] = total[i] > 0
             else:
                 decision[i] = _decide_near_tie(
-                    start + i, total[i], index, offset, value, exact, rank, -1, tie_is_favorable
+                    start + i, total[i], index, offset, value, exact, rank, -1, comparison, cut
                 )
             if decision[i]:
                 changes[cell[start + i], 0] += weight[start + i]
@@ -167,7 +179,7 @@ def replay(
                     favorable = margin_now > 0
                 else:
                     favorable = _decide_near_tie(
-                        start + i, margin_now, index, offset, value, exact, rank, r, tie_is_favorable
+                        start + i, margin_now, index, offset, value, exact, rank, r, comparison, cut
                     )
                 if favorable != decision[i]:
                     decision[i] = favorable
@@ -176,6 +188,46 @@ def replay(
                     else:
                         changes[cell[start + i], step[r]] -= weight[start + i]
             begin = end[r]
+
+
+@_compiled
+def sum_leaves(index, low, high, offset, value, total):
+    """Add to ``total[low:high]`` the values of each row's leaves, tree after tree."""
+    n_trees = index.shape[0]
+    block = max(1, PAIRS_PER_BLOCK // n_trees)
+    for start in range(low, high, block):
+        stop = min(start + block, high)
+        for t in range(n_trees):
+            own = value[offset[t] : offset[t + 1]]
+            leaf = index[t, start:stop]
+            for i in range(stop - start):
+                total[start + i] += own[leaf[i]]
+
+
+@_compiled
+def spread_rows(leaf, value, total):
+    """Add the value of each row to ``total`` of its leaf, for one tree."""
+    for i in range(leaf.shape[0]):
+        total[leaf[i]] += value[i]
+
+
+@_compiled
+def count_crossings(first, before, after, step, cell, weight, changes):
+    """Add to ``changes[c, s]`` what step ``s`` changes in cell ``c`` where each row changes at known steps.
+
+    A row is decided ``first`` at step 0, ``before`` from step 1 on and ``after`` from ``step`` on, which may be the
+    number of all steps, never.
+    """
+    for i in range(first.shape[0]):
+        c = cell[i]
+        if first[i]:
+            changes[c, 0] += weight[i]
+        if step[i] > 1 and changes.shape[1] > 1 and before[i] != first[i]:
+            changes[c, 1] += weight[i] if before[i] else -weight[i]
+        if step[i] < changes.shape[1]:
+            last = before[i] if step[i] > 1 else first[i]
+            if after[i] != last:
+                changes[c, step[i]] += weight[i] if after[i] else -weight[i]
 
 
 @_compiled

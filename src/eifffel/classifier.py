@@ -11,8 +11,8 @@ from eifffel._validation import check_choice, check_fraction, check_n_jobs, chec
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.selection import RULES, Selection
-from eifffel.strategies import STRATEGIES
-from eifffel.tracing import AUTO, trace_path
+from eifffel.strategies import AUTO, resolve_strategy
+from eifffel.tracing import trace_path
 
 UNCHANGED: Any = "unchanged"
 
@@ -133,13 +133,11 @@ class EiFFFeLClassifier(HeldOutClassifier):
         check_fraction("epsilon", self.epsilon)
         check_fraction("alpha", self.alpha, optional=True)
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
-        check_choice("strategy", self.strategy, [AUTO, *STRATEGIES])
         check_choice("rule", self.rule, RULES)
         check_n_jobs(self.n_jobs)
         if self._frozen:
             view_ensemble(self.estimator.estimator, favorable=self.favorable)
-        else:
-            find_view(self.estimator)
+        resolve_strategy(self.strategy, find_view(self.estimator))
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
         check_privileged(given.coding.groups, self.privileged)
         scoring, selection = self._split(given)

@@ -25,6 +25,10 @@ class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours."""
 
 
+class NarrowProbabilitiesWarning(UserWarning):
+    """The probabilities of an edited forest lie much nearer the cut-off than before."""
+
+
 class DatasetError(OSError):
     """A file of a data set cannot be had, or is not the one that was published."""
 

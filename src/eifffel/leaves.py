@@ -1,6 +1,7 @@
-"""LeafCounts: how many rows of each group and label fall into each leaf."""
+"""Rows in their leaves, and LeafCounts: how many rows of each group and label fall into each."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,27 @@ from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel._validation import Rows
 from eifffel.ensembles import EnsembleView
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedRows:
+    """Rows whose leaves are known.
+
+    Attributes
+    ----------
+    X : array-like
+        As they were given.
+    index : ndarray of shape (n_trees, n_rows)
+        See `EnsembleView.apply`.
+    rows : Rows
+    name : str
+        What they are called, such as ``"selection rows"``.
+    """
+
+    X: Any
+    index: np.ndarray
+    rows: Rows
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +51,15 @@ class LeafCounts:
     unit: float
 
 
-def count_leaves(
-    view: EnsembleView, index: np.ndarray, rows: Rows, *, n_jobs: int | None = None, verbose: int = 0
-) -> LeafCounts:
-    """Count labelled rows in the leaves that ``index`` puts them in."""
+def count_leaves(view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None = None, verbose: int = 0) -> LeafCounts:
+    """Count labelled rows in their leaves."""
+    rows = placed.rows
     cell = rows.cell
     counts = np.zeros((view.n_leaves, 4), np.int64)
 
     def fill(t: int) -> None:
         own = counts[view.leaf_offset[t] : view.leaf_offset[t + 1]]
-        _kernels.count_leaves(index[t], cell, rows.weight, own)
+        _kernels.count_leaves(placed.index[t], cell, rows.weight, own)
 
     run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="counting leaves")
     return LeafCounts(counts.reshape(-1, 2, 2), rows.weigh_cells(), rows.unit)

@@ -1,4 +1,4 @@
-"""FairnessPath: every step from the model as it came to all flips made, measured on rows."""
+"""FairnessPath: every step from the model as it came to all edits made, measured on rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,15 +12,23 @@ from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import Coding, Rows, check_choice, check_step
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import ModelChangedError, UnsupportedModelError, ViewMismatchError
-from eifffel.leaves import LeafCounts
-from eifffel.replay import replay_flips
+from eifffel.exceptions import (
+    ModelChangedError,
+    NarrowProbabilitiesWarning,
+    UnsupportedModelError,
+    ViewMismatchError,
+    warn_caller,
+)
+from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.rules import Rule, read_rules
 from eifffel.selection import Selection, select_step
-from eifffel.strategies import FlipOrder
+from eifffel.strategies import EditOrder
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
+
+# Below it, the probabilities of a shifted forest lie so near the cut-off that they say little.
+LEAST_SCALE = 0.5
 
 CELLS = ("unprivileged_unfavorable", "unprivileged_favorable", "privileged_unfavorable", "privileged_favorable")
 
@@ -46,8 +54,17 @@ class PathCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class RowsAtHand:
+    """Rows as they were given, and how many of them are decided favourably after each step, in units."""
+
+    X: Any
+    rows: Rows
+    favorable: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class FairnessPath:
-    """All steps from a model as it came (step 0) to all its candidate leaves flipped.
+    """All steps from a model as it came (step 0) to all edits of its leaves made.
 
     Made by `trace_path`. Stores counts, never metric values: every metric at every step is arithmetic on them,
     and every bound is a look-up.
@@ -61,9 +78,8 @@ class FairnessPath:
         The unprivileged and the privileged group.
     favorable : label
         The favourable class.
-    order : FlipOrder
-    leaf_score : ndarray of shape (n_leaves,)
-        The score of each leaf of the ensemble, NaN where it is no candidate.
+    order : EditOrder
+        What is edited at each step.
     leaf_counts : LeafCounts
         Scoring rows in each leaf of the ensemble.
     counts : PathCounts
@@ -73,23 +89,29 @@ class FairnessPath:
         have no labels.
     fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
+    at_hand : RowsAtHand or None
+        The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
+        with the path: a path that was pickled and loaded has none.
     """
 
     model: Any
     strategy: str
     groups: tuple[Any, Any]
     favorable: Any
-    order: FlipOrder
-    leaf_score: np.ndarray
+    order: EditOrder
     leaf_counts: LeafCounts
     counts: PathCounts
     accuracy_counts: PathCounts
     fingerprint: str
+    at_hand: RowsAtHand | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "at_hand": None}
 
     def __repr__(self) -> str:
         return (
             f"<FairnessPath of {type(self.model).__name__}: strategy {self.strategy!r}, {self.n_steps} steps, "
-            f"{len(self.order.leaf)} flips; discrimination {self.discrimination[0]:.4f} at step 0 and "
+            f"{self.n_flips(self.n_steps)} leaves to edit; discrimination {self.discrimination[0]:.4f} at step 0 and "
             f"{self.discrimination[-1]:.4f} at the end, on the {self.counts.rows}>"
         )
 
@@ -97,6 +119,14 @@ class FairnessPath:
     def n_steps(self) -> int:
         """Steps after step 0."""
         return self.order.n_steps
+
+    @property
+    def positions(self) -> np.ndarray:
+        """How far each step is from the model as it came, shape (n_steps + 1,).
+
+        The number of flipped leaves; with ``strategy="shift"``, lambda.
+        """
+        return self.order.positions
 
     @cached_property
     def discrimination(self) -> np.ndarray:
@@ -155,31 +185,70 @@ class FairnessPath:
         )
 
     def n_flips(self, step: int) -> int:
-        """How many leaves are flipped at ``step``."""
-        return int(np.searchsorted(self.order.step, check_step(step, self.n_steps), side="right"))
+        """How many leaves are edited at ``step``."""
+        return len(self.order.leaves_at(check_step(step, self.n_steps)))
+
+    def scale(self, step: int) -> float:
+        """By which factor all leaves are drawn towards the cut-off at ``step``, so that they stay probabilities.
+
+        It changes no decision. 1 but for shifted forests, whose probabilities it narrows.
+        """
+        return self.order.edit(self._view(), check_step(step, self.n_steps))[1]
 
     def model_at(self, step: int) -> Any:
-        """A copy of the model with the flips up to ``step`` made: the same class, ready to predict."""
-        flipped = self.order.leaf[: self.n_flips(step)]
+        """A copy of the model with the edits up to ``step`` made: the same class, ready to predict.
+
+        It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
+        those of the path.
+        """
+        check_step(step, self.n_steps)
         view = self._view()
-        wanted = view.flip(flipped)
+        wanted, scale = self.order.edit(view, step)
         model = view.write(wanted)
-        if not np.array_equal(view_ensemble(model, favorable=self.favorable).leaf_value, wanted):
+        written = view_ensemble(model, favorable=self.favorable)
+        if not written.holds(wanted):
             raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
+        if self.at_hand is not None:
+            self._check_written(written, step)
+        if scale < LEAST_SCALE:
+            warn_caller(
+                f"at step {step} the leaves had to be scaled by {scale:.2g} to stay probabilities: predict is as "
+                "measured, but predict_proba is narrowed towards the cut-off. Calibrate the edited model, or take "
+                "strategy='leaf'",
+                NarrowProbabilitiesWarning,
+            )
         return model
 
-    def flips(self, step: int) -> np.ndarray:
-        """One record per leaf that is flipped at ``step``, in the order of flipping.
+    def _check_written(self, written: EnsembleView, step: int) -> None:
+        """Raise unless the written model decides the rows at hand as the path says."""
+        assert self.at_hand is not None
+        X, rows = self.at_hand.X, self.at_hand.rows
+        written.verify(X)
+        off_by = np.abs(rows.weigh_cells(written.decides(X)) - self.at_hand.favorable[step])
+        if not off_by.any():
+            return
+        # A row whose score is within rounding of the threshold may go either way.
+        score = written.model_score(X) - written.threshold
+        near = rows.weigh_cells(np.abs(score) <= written.rounding)
+        if (off_by > near).any():
+            raise ViewMismatchError(
+                f"the edited {type(self.model).__name__} decides {int(off_by.sum())} rows otherwise than the path says "
+                f"for step {step}; please report this with the versions of the libraries"
+            )
 
-        Fields: ``tree``; ``leaf``, its node id; ``before`` and ``after``, the favourable fraction; ``score``;
-        ``step``; and the scoring rows in the leaf per group and label, ``unprivileged_unfavorable`` to
-        ``privileged_favorable``. ``pandas.DataFrame(path.flips(step))`` makes a table of it.
+    def flips(self, step: int) -> np.ndarray:
+        """One record per leaf that is edited at ``step``, in the order of flipping, or the most shifted first.
+
+        Fields: ``tree``; ``leaf``, its node id; ``before`` and ``after``, the favourable fraction, or what the leaf of
+        a boosted ensemble adds to the favourable score; ``score``, for which it was flipped or along which it is
+        shifted; ``step``, its first; and the scoring rows in the leaf per group and label,
+        ``unprivileged_unfavorable`` to ``privileged_favorable``. ``pandas.DataFrame(path.flips(step))`` makes a table
+        of it.
         """
-        n = self.n_flips(step)
+        leaves = self.order.leaves_at(check_step(step, self.n_steps))
         view = self._view()
-        leaves = self.order.leaf[:n]
         records = np.empty(
-            n,
+            len(leaves),
             [
                 ("tree", np.int64),
                 ("leaf", np.int64),
@@ -192,24 +261,26 @@ class FairnessPath:
         )
         records["tree"] = view.leaf_tree[leaves]
         records["leaf"] = view.leaf_node[leaves]
-        records["after"], records["before"] = view.leaf_value[leaves].T
-        records["score"] = self.leaf_score[leaves]
-        records["step"] = self.order.step[:n]
-        for cell, counts in zip(CELLS, self.leaf_counts.counts[leaves].reshape(n, 4).T, strict=True):
+        records["before"] = view.favor(view.leaf_value)[leaves]
+        records["after"] = view.favor(self.order.edit(view, step)[0])[leaves]
+        records["score"] = self.order.score[leaves]
+        records["step"] = self.order.step_of(leaves)
+        for cell, counts in zip(CELLS, self.leaf_counts.counts[leaves].reshape(-1, 4).T, strict=True):
             records[cell] = counts * self.leaf_counts.unit
         return records
 
     def rules(self, step: int, feature_names: Sequence[str] | None = None) -> list[Rule]:
-        """The leaves flipped at ``step`` as readable rules, in the order of `flips`.
+        """The leaves edited at ``step`` as readable rules, in the order of `flips`.
 
-        ``feature_names`` default to the names that the model was trained with, or x0, x1, ...
+        ``feature_names`` default to the names that the ensemble was trained with, those that the pipeline before it
+        gives, or x0, x1, ...
         """
-        n_features = self.model.n_features_in_
-        if feature_names is None:
-            feature_names = getattr(self.model, "feature_names_in_", [f"x{k}" for k in range(n_features)])
-        if len(feature_names) != n_features:
-            raise ValueError(f"feature_names has {len(feature_names)} names for {n_features} features")
-        return read_rules(self._view(), self.order.leaf[: self.n_flips(step)], list(feature_names))
+        view = self._view()
+        names = view.feature_names if feature_names is None else list(feature_names)
+        if len(names) != len(view.feature_names):
+            raise ValueError(f"feature_names has {len(names)} names for {len(view.feature_names)} features")
+        leaves = self.order.leaves_at(check_step(step, self.n_steps))
+        return read_rules(view, leaves, self.order.outcomes(view, leaves, step), names)
 
     def measure(
         self,
@@ -226,11 +297,13 @@ class FairnessPath:
         coding = Coding(view.classes, view.favorable, self.groups)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
-        counts = measure_rows(view, index, self.order, rows, "measured rows", n_jobs=n_jobs, verbose=verbose)
-        return replace(self, counts=counts, accuracy_counts=self.accuracy_counts if y is None else counts)
+        placed = PlacedRows(X, index, rows, "measured rows")
+        counts, at_hand = measure_rows(view, placed, self.order, n_jobs=n_jobs, verbose=verbose)
+        accuracy_counts = self.accuracy_counts if y is None else counts
+        return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
-        """One row per step: discrimination, accuracy, selection rates and flips so far.
+        """One row per step: its position, discrimination, accuracy and selection rates.
 
         Accuracy is called ``scoring_accuracy`` where the selection rows have no labels.
 
@@ -238,11 +311,10 @@ class FairnessPath:
         """
         check_choice("backend", backend, ("pandas", "polars"))
         import_optional(backend, "to_frame needs")
-        steps = np.arange(self.n_steps + 1)
         where = "" if self.accuracy_counts.rows == self.counts.rows else "scoring_"
         columns = {
-            "step": steps,
-            "n_flips": np.searchsorted(self.order.step, steps, side="right"),
+            "step": np.arange(self.n_steps + 1),
+            "position": self.positions,
             "discrimination": self.discrimination,
             f"{where}accuracy": self.accuracy,
             f"{where}accuracy_drop": self.accuracy_drop,
@@ -280,15 +352,10 @@ class FairnessPath:
 
 
 def measure_rows(
-    view: EnsembleView,
-    index: np.ndarray,
-    order: FlipOrder,
-    rows: Rows,
-    name: str,
-    *,
-    n_jobs: int | None,
-    verbose: int,
-) -> PathCounts:
-    """Measure every step on rows whose leaves are in ``index``."""
-    favorable = replay_flips(view, index, order, rows, n_jobs=n_jobs, verbose=verbose)
-    return PathCounts(rows.in_weight(favorable), rows.in_weight(rows.weigh_cells()), name)
+    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, n_jobs: int | None, verbose: int
+) -> tuple[PathCounts, RowsAtHand]:
+    """Measure every step on rows."""
+    rows = placed.rows
+    favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
+    counts = PathCounts(rows.in_weight(favorable), rows.in_weight(rows.weigh_cells()), placed.name)
+    return counts, RowsAtHand(placed.X, rows, favorable)

@@ -51,8 +51,9 @@ class Rule:
     tree, leaf : int
         The leaf by its node id.
     bounds : tuple of Bound
-    becomes : {"favorable", "unfavorable"}
-        What the leaf votes for after the flip.
+    becomes : str
+        What the leaf votes for after a flip, ``"favorable"`` or ``"unfavorable"``; or by how much a shift makes it
+        more or less favorable.
     """
 
     tree: int
@@ -72,16 +73,18 @@ class Rule:
         return inside
 
 
-def read_rules(view: EnsembleView, leaves: np.ndarray, feature_names: Sequence[str]) -> list[Rule]:
+def read_rules(
+    view: EnsembleView, leaves: np.ndarray, becomes: Sequence[str], feature_names: Sequence[str]
+) -> list[Rule]:
     """The rules of ``leaves``, numbered over the ensemble, in the order given."""
     trees = view.leaf_tree[leaves]
     structures = {int(t): view.structure(int(t)) for t in np.unique(trees)}
     parents = {t: _parents(structure) for t, structure in structures.items()}
     rules = []
-    for t, leaf in zip(trees.tolist(), leaves.tolist(), strict=True):
+    for t, leaf, outcome in zip(trees.tolist(), leaves.tolist(), becomes, strict=True):
         node = int(view.leaf_node[leaf])
         bounds = tuple(_bounds(structures[t], parents[t], node, feature_names))
-        rules.append(Rule(t, node, bounds, "unfavorable" if view.leaf_favorable[leaf] else "favorable"))
+        rules.append(Rule(t, node, bounds, outcome))
     return rules
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eifffel import _kernels
-from eifffel.ensembles import EnsembleView
+from eifffel.ensembles._averaged import AveragedView
 from eifffel.leaves import LeafCounts
 
 
@@ -42,11 +42,16 @@ class LeafScores:
     ratio: np.ndarray
     unit: float
 
+    @property
+    def score(self) -> np.ndarray:
+        """The paper's score of each leaf, NaN where it is no candidate."""
+        return self.ratio * self.unit
+
 
 def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
     """Weights of the two labels from the class weight that the model was trained with, up to a common factor.
 
-    Integers where they can be, so that equal ratios are equal numbers; see `EnsembleView` for ``class_weight``.
+    Integers where they can be, so that equal ratios are equal numbers; see `AveragedView` for ``class_weight``.
     """
     if class_weight is None:
         return np.ones(2, np.int64)
@@ -60,7 +65,7 @@ def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
     return np.array(whole, np.int64) if max(whole) < 10**6 else np.asarray(class_weight, np.float64)
 
 
-def score_leaves(view: EnsembleView, counts: LeafCounts, label_weight: np.ndarray) -> LeafScores:
+def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarray) -> LeafScores:
     """Algorithm 1 with the corrected sign and candidates.
 
     ``delta_disc`` follows from the leaf's own prediction, which under bootstrap or class weights may not be the

@@ -1,4 +1,4 @@
-"""trace_path: model and rows -> leaf counts -> order of flips -> path."""
+"""trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
 from typing import Any
 
@@ -9,7 +9,6 @@ from eifffel import metrics
 from eifffel._validation import (
     Coding,
     Rows,
-    check_choice,
     check_groups,
     check_n_jobs,
     check_privileged,
@@ -17,12 +16,9 @@ from eifffel._validation import (
 )
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
-from eifffel.leaves import count_leaves
-from eifffel.path import FairnessPath, PathCounts, measure_rows
-from eifffel.scoring import label_weights, score_leaves
-from eifffel.strategies import STRATEGIES
-
-AUTO = "auto"
+from eifffel.leaves import PlacedRows, count_leaves
+from eifffel.path import FairnessPath, measure_rows
+from eifffel.strategies import AUTO, STRATEGIES, resolve_strategy
 
 
 def trace_path(
@@ -89,9 +85,9 @@ def trace_path(
     >>> type(fair).__name__
     'RandomForestClassifier'
     """
-    check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     check_n_jobs(n_jobs)
     view = view_ensemble(model, favorable=favorable)
+    strategy = resolve_strategy(strategy, view)
     (X,) = indexable(X)
     groups = check_groups(sensitive_features)
     given = check_privileged(groups, privileged)
@@ -100,16 +96,17 @@ def trace_path(
     coding = Coding(view.classes, view.favorable, groups)
     scoring = coding.encode(X, y, sensitive_features, sample_weight, rows="the scoring rows")
     scoring_X = view.check_rows(X)
-    selection, selection_X = scoring, scoring_X
+    selection, select_X, selection_X = scoring, X, scoring_X
     if select_on is not None:
         select_X, *select_rest = check_select_on(select_on)
+        (select_X,) = indexable(select_X)
         selection = coding.encode(select_X, *select_rest, rows="the rows of select_on")
         selection_X = view.check_rows(select_X)
 
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
     scoring_index = view.apply(scoring_X, **work)
     view.verify(X, scoring_index)
-    advantage = _advantage(view, scoring_index, scoring, n_jobs)
+    advantage = _advantage(view, scoring_index, X, scoring, n_jobs)
     if given is None:
         given = int(advantage > 0)
     elif advantage * (1 if given == 1 else -1) < 0:
@@ -122,37 +119,31 @@ def trace_path(
         groups = groups[::-1]
         scoring, selection = scoring.swap_groups(), selection.swap_groups()
 
-    counts = count_leaves(view, scoring_index, scoring, **work)
-    n_rows_of_label = np.bincount(scoring.cell % 2, minlength=2)
-    scores = score_leaves(view, counts, label_weights(view.class_weight, n_rows_of_label))
-    strategy = "leaf" if strategy == AUTO else strategy
-    order = STRATEGIES[strategy](scores)
-
-    def measure(index: np.ndarray, rows: Rows, name: str) -> PathCounts:
-        return measure_rows(view, index, order, rows, name, **work)
-
-    if select_on is None:
-        path_counts = accuracy_counts = measure(scoring_index, scoring, "scoring rows")
-    else:
-        path_counts = accuracy_counts = measure(view.apply(selection_X, **work), selection, "selection rows")
-        if selection.label is None:
-            accuracy_counts = measure(scoring_index, scoring, "scoring rows")
+    scored = PlacedRows(X, scoring_index, scoring, "scoring rows")
+    counts = count_leaves(view, scored, **work)
+    edits = STRATEGIES[strategy].order(view, scored, counts, **work)
+    chosen_on = scored
+    if select_on is not None:
+        chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
+    order = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
+    path_counts, at_hand = measure_rows(view, chosen_on, order, **work)
+    accuracy_counts = path_counts if selection.label is not None else measure_rows(view, scored, order, **work)[0]
     return FairnessPath(
         model=model,
         strategy=strategy,
         groups=(groups[0], groups[1]),
         favorable=view.classes.tolist()[view.favorable],
         order=order,
-        leaf_score=scores.ratio * scores.unit,
         leaf_counts=counts,
         counts=path_counts,
         accuracy_counts=accuracy_counts,
         fingerprint=view.fingerprint(),
+        at_hand=at_hand,
     )
 
 
-def _advantage(view: EnsembleView, index: np.ndarray, rows: Rows, n_jobs: int | None) -> float:
+def _advantage(view: EnsembleView, index: np.ndarray, X: Any, rows: Rows, n_jobs: int | None) -> float:
     """The selection rate of group 1 minus that of group 0 under the model as it came."""
-    decided = view.decide(index, n_jobs=n_jobs)
+    decided = view.decide(index, X, n_jobs=n_jobs)
     chosen, totals = rows.in_weight(rows.weigh_cells(decided)), rows.in_weight(rows.weigh_cells())
     return float(metrics.discrimination(chosen, totals))

@@ -2,18 +2,33 @@
 
 import copy
 import pickle
+import subprocess
+import sys
+import warnings
 
 import numpy as np
 import pytest
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+)
 from sklearn.exceptions import NotFittedError
-from sklearn.frozen import FrozenEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+from boosters import BOOSTED
 from draws import people
-from eifffel import UnsupportedModelError, ViewMismatchError, trace_path, view_ensemble
+from eifffel import (
+    NarrowProbabilitiesWarning,
+    UnsupportedModelError,
+    ViewMismatchError,
+    trace_path,
+    view_ensemble,
+)
 from eifffel.ensembles import VIEWS
 
 
@@ -47,6 +62,13 @@ def model(request):
     return copy.deepcopy(MODELS[request.param]).fit(X, y)
 
 
+@pytest.fixture(params=[*MODELS, *BOOSTED])
+def any_model(request):
+    """A model of any kind; boosted ones are not fitted before they are asked for."""
+    name = request.param
+    return copy.deepcopy(MODELS[name]).fit(X, y) if name in MODELS else BOOSTED[name](X, y)
+
+
 @pytest.fixture(params=[1, 0], ids=["second class favourable", "first class favourable"])
 def favorable(request):
     return request.param
@@ -64,20 +86,60 @@ def index_of(view, rows):
     return view.apply(view.check_rows(rows))
 
 
+def decisions(model, rows):
+    """What the model decides: a Booster of LightGBM or XGBoost gives probabilities, and its label is the likelier."""
+    if hasattr(model, "classes_"):
+        return np.asarray(one_job(model).predict(rows)).ravel()
+    if type(model).__module__.startswith("xgboost"):
+        rows = sys.modules["xgboost"].DMatrix(rows)
+    return (model.predict(rows) > 0.5).astype(int)
+
+
+def bytes_of(model):
+    """Everything that the model is made of. A booster of XGBoost or LightGBM pickles its text, CatBoost's its blob."""
+    return pickle.dumps(model)
+
+
 def test_every_registered_class_is_tried():
-    tried = {f"sklearn.{base.__name__}" for model in MODELS.values() for base in type(model).__mro__}
-    assert set(VIEWS) <= tried
+    fitted = [*MODELS.values(), *(make(X, y) for make in BOOSTED.values())]
+    tried = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for model in fitted for base in type(model).__mro__}
+    installed = {name for name in VIEWS if name.partition(".")[0] in sys.modules}
+    assert {"sklearn.RandomForestClassifier", "sklearn.GradientBoostingClassifier"} <= installed <= tried
 
 
-def test_view_predicts_what_the_model_predicts(model, favorable):
-    view = view_ensemble(model, favorable=favorable)
-    index = index_of(view, X)
-    np.testing.assert_array_equal(view.decide(index), one_job(model).predict(X) == favorable)
-    leaves = index.T + view.leaf_offset[:-1]
-    np.testing.assert_allclose(
-        view.leaf_value[leaves, 1].mean(axis=1), model.predict_proba(X)[:, favorable], atol=1e-10
+def test_no_library_is_imported_to_look_a_model_up():
+    code = (
+        "import sys\n"
+        "from sklearn.neighbors import KNeighborsClassifier\n"
+        "import eifffel\n"
+        "try:\n    eifffel.view_ensemble(KNeighborsClassifier())\n"
+        "except eifffel.UnsupportedModelError:\n    pass\n"
+        "assert not {'lightgbm', 'xgboost', 'catboost'} & set(sys.modules), 'imported'"
     )
-    np.testing.assert_array_equal(view.leaf_node[leaves[:, 0]], view.apply_tree(0, view.check_rows(X)))
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_view_predicts_what_the_model_predicts(any_model, favorable):
+    view = view_ensemble(any_model, favorable=favorable)
+    index = index_of(view, X)
+    assert index.shape == (view.n_trees, len(X))
+    decided = decisions(any_model, X) == favorable
+    np.testing.assert_array_equal(view.decide(index, X), decided)
+    score = view.leaf_sum(index)
+    np.testing.assert_allclose(score, view.model_score(X), atol=view.score_tolerance)
+    # The score that edits are made of, and its sign.
+    total = view.leaf_score[index.T + view.leaf_offset[:-1]].sum(axis=1) + view.bias
+    sign = 1 if view.votes or favorable == 1 else -1
+    np.testing.assert_allclose(total, sign * (score - view.threshold), atol=1e-9)
+    np.testing.assert_array_equal((total > 0)[np.abs(total) > view.rounding], decided[np.abs(total) > view.rounding])
+    view.verify(X, index)
+    view.verify(X)
+
+
+def test_leaves_are_those_of_the_tree():
+    view = view_ensemble(RandomForestClassifier(3, random_state=0).fit(X, y))
+    leaves = index_of(view, X).T + view.leaf_offset[:-1]
+    np.testing.assert_array_equal(view.leaf_node[leaves], view.model.apply(X))
 
 
 def test_class_weight_of_bagging_whose_first_tree_saw_one_class():
@@ -121,7 +183,7 @@ def test_near_ties_are_decided_as_the_model_decides_them(favorable):
         assert near.sum() > 5, "the case does not test what it is for"
         view = view_ensemble(model, favorable=favorable)
         index = index_of(view, coarse)
-        total = view.margin[index.T + view.leaf_offset[:-1]].sum(axis=1)
+        total = view.fixed_margin[index.T + view.leaf_offset[:-1]].sum(axis=1)
         np.testing.assert_array_equal(view.decide(index), model.predict(coarse) == favorable)
         if n_trees > 6:
             assert (total[near] != 0).any(), "fixed point rounds too"
@@ -135,11 +197,72 @@ def test_a_leaf_of_equal_fractions_goes_to_the_first_class_and_is_not_flippable(
     assert view.flippable.tolist() == [False]
 
 
-def test_writing_unchanged_values_changes_nothing(model, favorable):
-    view = view_ensemble(model, favorable=favorable)
-    same = view.write(view.leaf_value)
-    np.testing.assert_array_equal(one_job(same).predict_proba(X), one_job(model).predict_proba(X))
-    assert view_ensemble(same, favorable=favorable).fingerprint() == view.fingerprint()
+def test_writing_unchanged_values_changes_nothing(any_model, favorable):
+    view = view_ensemble(any_model, favorable=favorable)
+    same = view_ensemble(view.write(view.leaf_value), favorable=favorable)
+    np.testing.assert_array_equal(same.leaf_value, view.leaf_value)
+    np.testing.assert_array_equal(decisions(same.model, X), decisions(any_model, X))
+
+
+def test_a_fingerprint_is_of_the_leaves_and_splits(any_model):
+    view = view_ensemble(any_model)
+    decisions(any_model, X)
+    assert view_ensemble(any_model).fingerprint() == view.fingerprint()
+    assert view_ensemble(pickle.loads(pickle.dumps(any_model))).fingerprint() == view.fingerprint()
+    amount = np.zeros(view.n_leaves)
+    amount[0] = 0.125
+    assert view_ensemble(view.write(view.shift(amount)[0])).fingerprint() != view.fingerprint()
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.3])
+def test_a_written_shift_is_what_the_scores_say(any_model, favorable, size):
+    view = view_ensemble(any_model, favorable=favorable)
+    if not np.all(getattr(view, "writable", True)):
+        pytest.skip("a tree that saw one class cannot be shifted")
+    amount = np.random.RandomState(1).normal(size=view.n_leaves) * size / (view.n_trees if view.votes else 1)
+    leaf_value, scale = view.shift(amount)
+    edited = view.write(leaf_value)
+    written = view_ensemble(edited, favorable=favorable)
+    assert written.holds(leaf_value)
+    assert 0 < scale <= 1
+    index = index_of(view, X)
+    np.testing.assert_array_equal(index_of(written, X), index)
+    score = (view.leaf_score - amount)[index.T + view.leaf_offset[:-1]].sum(axis=1) + view.bias
+    sign = 1 if view.votes or favorable == 1 else -1
+    np.testing.assert_allclose(
+        sign * (written.model_score(X) - written.threshold), scale * score, atol=written.score_tolerance
+    )
+    sure = np.abs(score) > view.rounding
+    assert sure.mean() > 0.9
+    np.testing.assert_array_equal((decisions(edited, X) == favorable)[sure], (score > 0)[sure])
+    if hasattr(edited, "predict_proba"):
+        probability = edited.predict_proba(X)
+        assert probability.min() >= 0
+        np.testing.assert_allclose(probability.sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "tree", "shift"])
+def test_every_step_of_a_path_is_what_the_written_model_decides(any_model, strategy):
+    view = view_ensemble(any_model)
+    if strategy != "shift" and not view.votes:
+        with pytest.raises(UnsupportedModelError, match=f"strategy='{strategy}' flips leaves, and those of a boosted"):
+            trace_path(any_model, X, y, sensitive_features=s, strategy=strategy)
+        return
+    if strategy == "shift" and not np.all(getattr(view, "writable", True)):
+        with pytest.raises(UnsupportedModelError, match="a tree of it saw rows of one class only"):
+            trace_path(any_model, X, y, sensitive_features=s, strategy=strategy)
+        return
+    path = trace_path(any_model, X[:120], y[:120], sensitive_features=s[:120], strategy=strategy)
+    other = path.measure(X[120:], y[120:], s[120:])
+    for measured, rows in ((path, slice(0, 120)), (other, slice(120, 200))):
+        for step in np.unique(np.linspace(0, path.n_steps, 7).astype(int)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NarrowProbabilitiesWarning)
+                decided = decisions(measured.model_at(step), X[rows]) == 1
+            for group in (0, 1):
+                for label in (0, 1):
+                    inside = (s[rows] == path.groups[group]) & (y[rows] == label)
+                    assert decided[inside].sum() == measured.counts.favorable[step, group, label]
 
 
 def test_flipping_twice_is_the_identity(model, favorable):
@@ -158,19 +281,31 @@ def test_a_written_flip_is_what_the_view_decides(model, favorable):
     np.testing.assert_allclose(edited.predict_proba(X).sum(axis=1), 1)
 
 
-def test_the_input_model_is_untouched_and_the_result_is_of_its_class(model):
-    before = pickle.dumps(model)
-    view = view_ensemble(model)
-    edited = view.write(view.flip(np.flatnonzero(view.flippable)))
-    assert pickle.dumps(model) == before
-    assert type(edited) is type(model)
-    assert edited.get_params().keys() == model.get_params().keys()
+def test_the_input_model_is_untouched_and_the_result_is_of_its_class(any_model):
+    before, decided = bytes_of(any_model), decisions(any_model, X)
+    view = view_ensemble(any_model)
+    edited = view.write(view.shift(np.full(view.n_leaves, 0.25 / view.n_trees))[0])
+    assert bytes_of(any_model) == before
+    np.testing.assert_array_equal(decisions(any_model, X), decided)
+    assert type(edited) is type(any_model)
+    if hasattr(edited, "get_params"):
+        params = any_model.get_params()
+        assert {name: repr(value) for name, value in edited.get_params().items()} == {
+            name: repr(value) for name, value in params.items()
+        }
+        np.testing.assert_array_equal(edited.classes_, any_model.classes_)
 
 
-def test_the_result_pickles(model):
-    view = view_ensemble(model)
-    edited = view.write(view.flip(np.flatnonzero(view.flippable)[:3]))
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(edited)).predict(X), edited.predict(X))
+def test_the_result_pickles_and_can_be_edited_again(any_model):
+    view = view_ensemble(any_model)
+    amount = np.full(view.n_leaves, 0.25 / view.n_trees)
+    edited = view.write(view.shift(amount)[0])
+    again = pickle.loads(pickle.dumps(edited))
+    np.testing.assert_array_equal(decisions(again, X), decisions(edited, X))
+    twice = view_ensemble(again)
+    np.testing.assert_array_equal(twice.leaf_value, view_ensemble(edited).leaf_value)
+    leaf_value = twice.shift(-amount)[0]
+    assert view_ensemble(twice.write(leaf_value)).holds(leaf_value)
 
 
 @pytest.mark.parametrize("name", ["forest, out-of-bag", "bagging, out-of-bag"])
@@ -260,10 +395,14 @@ def test_monotonic_constraints_are_refused(model):
 def test_models_that_are_not_supported_are_refused_with_the_reason():
     with pytest.raises(UnsupportedModelError, match=r"cannot edit a KNeighborsClassifier; it edits .*RandomForest"):
         view_ensemble(KNeighborsClassifier().fit(X, y))
-    with pytest.raises(UnsupportedModelError, match=r"cannot edit a Pipeline; pass its last step .*pipe\[-1\]"):
-        view_ensemble(make_pipeline(DecisionTreeClassifier()).fit(X, y))
-    with pytest.raises(UnsupportedModelError, match=r"cannot edit a FrozenEstimator; .* its .estimator"):
-        view_ensemble(FrozenEstimator(DecisionTreeClassifier().fit(X, y)))
+    with pytest.raises(
+        UnsupportedModelError, match="cannot edit a KNeighborsClassifier, which is inside this Pipeline"
+    ):
+        view_ensemble(make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y))
+    with pytest.raises(
+        UnsupportedModelError, match="edit the model that it calibrates, and calibrate the edited model"
+    ):
+        view_ensemble(CalibratedClassifierCV(RandomForestClassifier(3)).fit(X, y))
     with pytest.raises(UnsupportedModelError, match="pass a fitted instance, not the class"):
         view_ensemble(RandomForestClassifier)
     with pytest.raises(UnsupportedModelError, match="bags KNeighborsClassifier"):

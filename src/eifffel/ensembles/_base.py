@@ -2,22 +2,21 @@
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import parallel_config
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads, split_rows
-from eifffel.exceptions import ViewMismatchError
+from eifffel._validation import check_favorable
+from eifffel.ensembles._around import Around
+from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
 
-NEVER = np.int32(np.iinfo(np.int32).max)
 ROWS_VERIFIED = 100
-SCORE_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,36 +35,58 @@ class TreeStructure:
 
 
 class EnsembleView(ABC):
-    """A fitted ensemble of trees whose leaf fractions are averaged, seen as arrays of leaves.
+    """A fitted ensemble of trees, seen as arrays of leaves.
 
     The leaves of all trees stand in one row: tree ``t`` owns the leaves
-    ``leaf_offset[t]:leaf_offset[t + 1]``, in the order of their node ids.
+    ``leaf_offset[t]:leaf_offset[t + 1]``, in the order of their node ids. The score of a row is ``bias`` and the sum
+    of ``leaf_score`` over its leaves; above 0 the ensemble decides for the favourable class.
 
     Parameters
     ----------
     model : fitted classifier with two classes
-    favorable : int
-        Index of the favourable class in ``model.classes_``.
+    around : Around
+        What stands around it, such as a Pipeline.
+    favorable : label, optional
+        The favourable class.
 
     Attributes
     ----------
+    favorable : int
+        Index of the favourable class in ``classes``.
     leaf_offset : ndarray of shape (n_trees + 1,)
     leaf_node : ndarray of shape (n_leaves,)
-        Node id of each leaf in its own tree.
-    leaf_value : ndarray of shape (n_leaves, 2)
-        Fractions of the unfavourable and of the favourable class.
-    flippable : ndarray of shape (n_leaves,)
-        Whether swapping the two fractions changes the leaf and can be written into the model.
+        Node id of each leaf in its own tree, by the library's own numbers.
+    leaf_value : ndarray
+        What the leaves hold, one entry or row for each; what `write` takes.
+    leaf_score : ndarray of shape (n_leaves,)
+        What each leaf adds to the score of its rows.
+    bias : float
+        What is added to the score of every row; the model's decision threshold is subtracted in it.
+    rounding : float
+        The largest score whose sign the model, adding in its own type and order, might see otherwise.
     """
+
+    votes: ClassVar[bool]
+    """Whether each leaf is a vote, so that flipping it makes sense, or a correction to the trees before it."""
+
+    score_tolerance: ClassVar[float] = 1e-10
+    """By how much the sum of the leaves may differ from the score that the model itself gives."""
+
+    stale_attributes: ClassVar[tuple[str, ...]] = ()
+    """Attributes of the model that describe its trees as they were grown; edited models lack them."""
 
     leaf_offset: np.ndarray
     leaf_node: np.ndarray
     leaf_value: np.ndarray
-    flippable: np.ndarray
+    leaf_score: np.ndarray
+    bias: float
+    rounding: float
 
-    def __init__(self, model: Any, favorable: int):
+    def __init__(self, model: Any, around: Around, favorable: Any):
         self.model = model
-        self.favorable = favorable
+        self.around = around
+        self.classes = self.classes_of(model)
+        self.favorable = check_favorable(self.classes, favorable)
 
     # What each model library must say.
 
@@ -74,30 +95,92 @@ class EnsembleView(ABC):
     def refuse_unsupported(model: Any) -> None:
         """Raise `UnsupportedModelError` if the parameters of the model, fitted or not, rule an edit out."""
 
-    @property
-    @abstractmethod
-    def class_weight(self) -> Any:
-        """``None``, ``"balanced"``, or the weights of the unfavourable and the favourable class."""
+    @classmethod
+    def check_fitted(cls, model: Any) -> None:
+        """Raise unless the model is fitted on two classes; for models that were fitted."""
+        try:
+            check_is_fitted(model)
+        except NotFittedError:
+            raise NotFittedError(
+                f"this {type(model).__name__} is not fitted; fit it first, or give it as it is to EiFFFeLClassifier, "
+                "which fits it"
+            ) from None
+        n_outputs = getattr(model, "n_outputs_", 1)
+        if n_outputs > 1:
+            raise UnsupportedModelError(
+                f"this {type(model).__name__} has {n_outputs} outputs; eifffel edits classifiers of one binary label"
+            )
+        classes = cls.classes_of(model)
+        if len(classes) != 2:
+            raise UnsupportedModelError(
+                f"this {type(model).__name__} was trained on {len(classes)} classes, {classes.tolist()}; "
+                "eifffel edits binary classifiers: train it on a label of two values"
+            )
+
+    @staticmethod
+    def classes_of(model: Any) -> np.ndarray:
+        """The labels that the model was trained on."""
+        return model.classes_
 
     @abstractmethod
-    def check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Any) -> Any:
         """Validate ``X`` as the model's own ``predict`` does; what comes out goes into `apply`."""
 
     @abstractmethod
-    def apply_tree(self, t: int, rows: Any) -> np.ndarray:
-        """Node id of the leaf of each row in tree ``t``."""
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        """The leaf of each row in each tree, shape (n_trees, n_rows), counted from the tree's first leaf.
+
+        ``rows`` are what `check_rows` made. The smallest unsigned type that holds the indices: they are most of what a
+        path needs of memory.
+        """
 
     @abstractmethod
-    def model_outputs(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """What the model itself says of rows: the favourable score and whether it decides for that class."""
+    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
+        """Whether the ensemble decides for the favourable class, for each row; exactly as ``predict``.
+
+        ``X`` are the rows as they were given, where the model itself must be asked about those near its threshold.
+        """
 
     @abstractmethod
+    def _model_score(self, X: Any) -> np.ndarray:
+        """The score that the ensemble itself gives to rows, its threshold not subtracted."""
+
+    @abstractmethod
+    def leaf_sum(self, index: np.ndarray) -> np.ndarray:
+        """The same score as a sum of the leaves."""
+
+    @abstractmethod
+    def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
+        """The leaf values with ``amount`` taken off the score of each leaf, and the factor they were scaled by."""
+
+    @property
+    def room(self) -> tuple[np.ndarray, np.ndarray]:
+        """By how much the score of each leaf can be lowered and raised before its value must be scaled."""
+        return np.full(self.n_leaves, np.inf), np.full(self.n_leaves, np.inf)
+
+    @abstractmethod
+    def _write(self, leaf_value: np.ndarray) -> Any:
+        """A copy of the ensemble with these leaf values."""
+
+    @abstractmethod
+    def _splits(self) -> Iterable[Any]:
+        """Bytes or arrays that differ where the model sends rows to other leaves."""
+
     def structure(self, t: int) -> TreeStructure:
-        """The splits of tree ``t``, features numbered as the model's input columns."""
+        """The splits of tree ``t``, features numbered as the ensemble's input columns."""
+        raise UnsupportedModelError(
+            f"rules are read from scikit-learn's averaged trees, not yet from a {type(self.model).__name__}; "
+            "path.flips(step) lists the leaves that were changed"
+        )
 
     @abstractmethod
-    def write(self, leaf_value: np.ndarray) -> Any:
-        """A copy of the model with these leaf fractions, without attributes that they make stale."""
+    def favor(self, leaf_value: np.ndarray) -> np.ndarray:
+        """How much leaves with these values speak for the favourable class, one number for each."""
+
+    @property
+    @abstractmethod
+    def threshold(self) -> float:
+        """The `model_score` at which the decision turns."""
 
     # What follows from it.
 
@@ -110,120 +193,67 @@ class EnsembleView(ABC):
         return len(self.leaf_node)
 
     @property
-    def classes(self) -> np.ndarray:
-        return self.model.classes_
-
-    @property
     def leaf_tree(self) -> np.ndarray:
         """The tree of each leaf."""
         return np.repeat(np.arange(self.n_trees), np.diff(self.leaf_offset))
 
     @property
-    def tie_is_favorable(self) -> bool:
-        # scikit-learn takes the argmax of the class fractions, and that gives a tie to the first class.
-        return self.favorable == 0
-
-    @cached_property
-    def leaf_favorable(self) -> np.ndarray:
-        """Whether each leaf, by itself, decides for the favourable class."""
-        unfavorable, favorable = self.leaf_value.T
-        return favorable >= unfavorable if self.tie_is_favorable else favorable > unfavorable
-
-    @cached_property
-    def margin(self) -> np.ndarray:
-        """Favourable minus unfavourable fraction of each leaf in fixed point."""
-        return np.rint((self.leaf_value[:, 1] - self.leaf_value[:, 0]) * _kernels.FIXED_POINT).astype(np.int64)
-
-    @cached_property
-    def exact(self) -> np.ndarray:
-        """Whether each leaf's fractions are short binary fractions, which float64 adds without rounding.
-
-        0 and 1 are, so rows of pure leaves, whose ties are frequent, need no second look.
-        """
-        unfavorable, favorable = self.leaf_value.T * 2.0**20
-        return (unfavorable == np.rint(unfavorable)) & (favorable == np.rint(favorable))
+    def index_type(self) -> np.dtype:
+        """The smallest unsigned type that counts the leaves of every tree."""
+        return np.min_scalar_type(int(np.diff(self.leaf_offset).max()) - 1)
 
     @property
-    def rounding(self) -> int:
-        """The largest sum of margins whose sign `predict`, adding float64, might see otherwise.
+    def feature_names(self) -> list[str]:
+        """What the columns that reach the ensemble are called."""
+        return self.around.feature_names(self.model)
 
-        Each margin is off by half a unit; each of the two float sums of n fractions by at most
-        ``n * n * 2**-53``, and its quotient by one more rounding.
-        """
-        n = self.n_trees
-        return int(np.ceil(0.51 * n + (2 * n * n + 2 * n) * 2.0**-53 * _kernels.FIXED_POINT)) + 1
+    def check_rows(self, X: Any) -> Any:
+        """Rows as they are given to the model -> rows as `apply` takes them; raises what ``predict`` would."""
+        return self._check_rows(self.around.transform(X))
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
-        """The leaf of each row in each tree, shape (n_trees, n_rows), counted from the tree's first leaf.
+    def model_score(self, X: Any) -> np.ndarray:
+        """The score that the ensemble itself gives to rows as they are given to the model."""
+        return self._model_score(self.around.transform(X))
 
-        The smallest unsigned type that holds them: the indices are most of what a path needs of memory.
-        """
-        sizes = np.diff(self.leaf_offset)
-        index = np.empty((self.n_trees, _num_samples(rows)), np.min_scalar_type(int(sizes.max()) - 1))
+    def decides(self, X: Any) -> np.ndarray:
+        """Whether the model itself decides for the favourable class."""
+        return np.asarray(self.around.outer.predict(X)).ravel() == self.classes[self.favorable]
 
-        def fill(t: int) -> None:
-            nodes = self.leaf_node[self.leaf_offset[t] : self.leaf_offset[t + 1]]
-            number = np.zeros(nodes[-1] + 1, index.dtype)
-            number[nodes] = np.arange(len(nodes))
-            np.take(number, self.apply_tree(t, rows), out=index[t], mode="clip")
+    def holds(self, leaf_value: np.ndarray) -> bool:
+        """Whether the leaves have these values, up to the type in which the library stores them."""
+        return np.array_equal(self.leaf_value, leaf_value)
 
-        run_threads(fill, range(self.n_trees), n_jobs=n_jobs, verbose=verbose, description="leaf indices")
-        return index
-
-    def decide(self, index: np.ndarray, *, flipped: np.ndarray | None = None, n_jobs: int | None = None) -> np.ndarray:
-        """Whether the ensemble decides for the favourable class, for each row; exactly as ``predict``."""
-        rank = np.full(self.n_leaves, NEVER)
-        if flipped is not None:
-            rank[flipped] = 0
-        favorable = np.empty(index.shape[1], np.bool_)
-
-        def fill(rows: slice) -> None:
-            _kernels.decide_rows(
-                index,
-                rows.start,
-                rows.stop,
-                self.leaf_offset,
-                self.margin,
-                self.leaf_value,
-                self.exact,
-                rank,
-                0,
-                self.tie_is_favorable,
-                self.rounding,
-                favorable,
-            )
-
-        run_threads(fill, split_rows(len(favorable), n_jobs), n_jobs=n_jobs, verbose=0, description="decisions")
-        return favorable
-
-    def flip(self, leaves: np.ndarray) -> np.ndarray:
-        """The leaf fractions after swapping those of ``leaves``."""
-        leaf_value = self.leaf_value.copy()
-        leaf_value[leaves] = leaf_value[leaves, ::-1]
-        return leaf_value
+    def write(self, leaf_value: np.ndarray) -> Any:
+        """A copy of the model, with all that stands around the ensemble, whose leaves have these values."""
+        ensemble = self._write(leaf_value)
+        for name in self.stale_attributes:
+            if hasattr(ensemble, name):
+                delattr(ensemble, name)
+        return self.around.rewrap(ensemble)
 
     def fingerprint(self) -> str:
-        """SHA-256 of the classes, the thresholds and the leaves: which rows they hold and what they say."""
-        digest = hashlib.sha256(repr(self.classes.tolist()).encode())
-        thresholds = (self.structure(t).threshold for t in range(self.n_trees))
-        for array in (self.leaf_offset, self.leaf_node, self.leaf_value, *thresholds):
-            digest.update(np.ascontiguousarray(array).data)
+        """SHA-256 of the classes, the splits and the leaves: which rows they hold and what they say."""
+        digest = hashlib.sha256(repr((self.classes.tolist(), self.bias)).encode())
+        for part in (self.leaf_offset, self.leaf_node, self.leaf_value, *self._splits()):
+            digest.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
-    def verify(self, X: Any, index: np.ndarray) -> None:
-        """Raise unless the leaves in ``index`` give the model's own decisions and scores on a sample of the rows."""
-        n_rows = index.shape[1]
+    def verify(self, X: Any, index: np.ndarray | None = None) -> None:
+        """Raise unless the leaves give the model's own decisions and scores on a sample of the rows ``X``.
+
+        ``index`` has the leaves of all rows of ``X`` where they are known.
+        """
+        n_rows = _num_samples(X)
         sample = np.unique(np.linspace(0, n_rows - 1, min(n_rows, ROWS_VERIFIED)).astype(np.intp))
-        rows = _safe_indexing(X, sample)
-        leaves = index[:, sample]
-        score = self.leaf_value[leaves.T + self.leaf_offset[:-1], 1].mean(axis=1)
+        given = _safe_indexing(X, sample)
+        leaves = self.apply(self.check_rows(given)) if index is None else np.ascontiguousarray(index[:, sample])
         with parallel_config(backend="sequential"):  # one job adds the trees in their order
-            model_score, model_favorable = self.model_outputs(rows)
-        n_wrong = np.count_nonzero(self.decide(np.ascontiguousarray(leaves)) != model_favorable)
-        off_by = np.abs(score - model_score).max()
-        if n_wrong or off_by > SCORE_TOLERANCE:
+            model_score, model_decides = self.model_score(given), self.decides(given)
+        n_wrong = np.count_nonzero(self.decide(leaves, given) != model_decides)
+        off_by = np.abs(self.leaf_sum(leaves) - model_score)
+        if n_wrong or not np.all(off_by <= self.score_tolerance * np.maximum(1, np.abs(model_score))):
             raise ViewMismatchError(
                 f"the leaves of this {type(self.model).__name__} do not give its own predictions: {n_wrong} of "
-                f"{len(sample)} decisions differ, and scores by up to {off_by:.2g}. A class that overrides predict or "
-                "predict_proba cannot be edited; pass the plain ensemble inside it"
+                f"{len(sample)} decisions differ, and scores by up to {off_by.max():.2g}. A class that overrides "
+                "predict or predict_proba cannot be edited; pass the plain ensemble inside it"
             )

@@ -1,25 +1,63 @@
-"""What a strategy makes: the order in which leaves are flipped."""
+"""What a strategy makes: the order in which leaves are edited, step after step."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
+from eifffel.ensembles import EnsembleView
+from eifffel.leaves import PlacedRows
 
-@dataclass(frozen=True, eq=False)
-class FlipOrder:
-    """Leaves in the order of flipping; a leaf appears at most once.
+
+class EditOrder(ABC):
+    """The steps of a path: which leaves are edited at each, and what rows are decided then.
 
     Attributes
     ----------
-    leaf : ndarray of shape (n_flips,)
-        Leaves, numbered over the whole ensemble.
-    step : ndarray of shape (n_flips,)
-        The step, from 1 on, at which each is flipped; never falling.
+    score : ndarray of shape (n_leaves,)
+        Why each leaf of the ensemble is edited; 0 or NaN where it is not.
+    positions : ndarray of shape (n_steps + 1,)
+        How far each step is from the model as it came.
     """
 
-    leaf: np.ndarray
-    step: np.ndarray
+    score: np.ndarray
+    positions: np.ndarray
 
     @property
     def n_steps(self) -> int:
-        return int(self.step[-1]) if len(self.step) else 0
+        """Steps after step 0, the model as it came."""
+        return len(self.positions) - 1
+
+    def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "EditOrder":
+        """The same edits with the steps that rows in these leaves can tell apart."""
+        return self
+
+    @abstractmethod
+    def leaves_at(self, step: int) -> np.ndarray:
+        """The leaves that differ from the model as it came, the first edited or most changed first."""
+
+    @abstractmethod
+    def step_of(self, leaves: np.ndarray) -> np.ndarray:
+        """The first step at which each of these leaves is edited."""
+
+    @abstractmethod
+    def edit(self, view: EnsembleView, step: int) -> tuple[np.ndarray, float]:
+        """The leaf values at a step, and the factor by which they were scaled to stay probabilities."""
+
+    @abstractmethod
+    def outcomes(self, view: EnsembleView, leaves: np.ndarray, step: int) -> list[str]:
+        """What becomes of each of these leaves at a step, in words."""
+
+    @abstractmethod
+    def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
+        """Rows decided favourably after each step, in units, shape (n_steps + 1, 2, n_labels).
+
+        Entry 0 is the model as it came. Additive over rows.
+        """
+
+
+def cumulate(changes: list[np.ndarray], n_labels: int) -> np.ndarray:
+    """What each step changes in each cell, summed up over parts of the rows -> favourable rows after each step."""
+    total: Any = sum(changes[1:], start=changes[0])
+    np.cumsum(total, axis=1, out=total)
+    return total.reshape(2, n_labels, -1).transpose(2, 0, 1)

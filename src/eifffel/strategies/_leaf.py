@@ -3,7 +3,7 @@
 import numpy as np
 
 from eifffel.scoring import LeafScores
-from eifffel.strategies._base import FlipOrder
+from eifffel.strategies._flips import FlipOrder
 
 
 def order_leaves(scores: LeafScores) -> FlipOrder:
@@ -26,4 +26,4 @@ def order_leaves(scores: LeafScores) -> FlipOrder:
         drop = scores.drop[queue[own]]
         before[own] = discrimination - np.cumsum(drop) + drop
     order = np.argsort(-before, kind="stable")
-    return FlipOrder(leaf=queue[order], step=np.arange(1, len(order) + 1))
+    return FlipOrder(leaf=queue[order], step=np.arange(1, len(order) + 1), score=scores.score)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from eifffel.scoring import LeafScores
-from eifffel.strategies._base import FlipOrder
+from eifffel.strategies._flips import FlipOrder
 
 
 def order_trees(scores: LeafScores) -> FlipOrder:
@@ -16,4 +16,5 @@ def order_trees(scores: LeafScores) -> FlipOrder:
     return FlipOrder(
         leaf=np.concatenate([candidates[:0], *leaves]),
         step=np.repeat(np.arange(1, len(trees) + 1), [len(own) for own in leaves]),
+        score=scores.score,
     )

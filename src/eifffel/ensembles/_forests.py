@@ -2,6 +2,7 @@
 
 import copy
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,11 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from eifffel.ensembles._base import EnsembleView, TreeStructure
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._averaged import AveragedView
+from eifffel.ensembles._base import TreeStructure
+from eifffel.ensembles._treewise import apply_trees, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
-
-# They describe the votes of the trees as they were grown.
-STALE_ATTRIBUTES = ("oob_score_", "oob_decision_function_")
 
 
 def _refuse_monotonic(model: Any, constraints: Any) -> None:
@@ -24,18 +25,18 @@ def _refuse_monotonic(model: Any, constraints: Any) -> None:
         )
 
 
-class _AveragedTreesView(EnsembleView):
+class _AveragedTreesView(AveragedView):
     """Trees whose ``tree_.value`` holds class fractions; ``predict`` averages them and takes the argmax."""
 
-    def __init__(self, model: Any, favorable: int):
-        super().__init__(model, favorable)
+    stale_attributes = ("oob_score_", "oob_decision_function_")
+
+    def __init__(self, model: Any, around: Around, favorable: Any):
+        super().__init__(model, around, favorable)
         self._trees = self._estimators(model)
         nodes = [np.flatnonzero(tree.tree_.children_left == -1) for tree in self._trees]
-        self.leaf_offset = np.concatenate([[0], np.cumsum([len(leaves) for leaves in nodes])])
-        self.leaf_node = np.concatenate(nodes)
+        self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
         self.leaf_value = np.concatenate([self._read(t, leaves) for t, leaves in enumerate(nodes)])
-        writable = np.repeat([tree.tree_.value.shape[2] == 2 for tree in self._trees], np.diff(self.leaf_offset))
-        self.flippable = writable & (self.leaf_value[:, 0] != self.leaf_value[:, 1])
+        self.writable = np.repeat([tree.tree_.value.shape[2] == 2 for tree in self._trees], np.diff(self.leaf_offset))
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
@@ -79,15 +80,10 @@ class _AveragedTreesView(EnsembleView):
     def _class_weight_keys(self) -> Any:
         return self.classes
 
-    def model_outputs(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        fractions = self.model.predict_proba(rows)
-        if type(self.model).predict.__module__.startswith("sklearn."):
-            labels = self.classes[np.argmax(fractions, axis=1)]  # what scikit-learn's own predict does
-        else:
-            labels = self.model.predict(rows)
-        return fractions[:, self.favorable], labels == self.classes[self.favorable]
+    def _model_score(self, X: Any) -> np.ndarray:
+        return self.model.predict_proba(X)[:, self.favorable]
 
-    def check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: Any) -> Any:
         allow_nan = get_tags(self._trees[0]).input_tags.allow_nan
         return validate_data(
             self.model,
@@ -98,9 +94,12 @@ class _AveragedTreesView(EnsembleView):
             ensure_all_finite="allow-nan" if allow_nan else True,
         )
 
-    def apply_tree(self, t: int, rows: Any) -> np.ndarray:
-        features = self._features(t)
-        return self._trees[t].tree_.apply(rows if features is None else rows[:, features])
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        def nodes_of(t: int) -> np.ndarray:
+            features = self._features(t)
+            return self._trees[t].tree_.apply(rows if features is None else rows[:, features])
+
+        return apply_trees(self, nodes_of, rows.shape[0], n_jobs=n_jobs, verbose=verbose)
 
     def structure(self, t: int) -> TreeStructure:
         tree = self._trees[t].tree_
@@ -113,16 +112,19 @@ class _AveragedTreesView(EnsembleView):
             missing_left=tree.missing_go_to_left,
         )
 
-    def write(self, leaf_value: np.ndarray) -> Any:
+    def _splits(self) -> Iterable[Any]:
+        for t in range(self.n_trees):
+            structure = self.structure(t)
+            yield structure.threshold
+            yield structure.feature
+
+    def _write(self, leaf_value: np.ndarray) -> Any:
         model = copy.deepcopy(self.model)
         for t, tree in enumerate(self._estimators(model)):
             leaves = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
             theirs, ours = self._columns(t)
             # Nothing renormalises the fractions: each class is written.
             tree.tree_.value[self.leaf_node[leaves, None], 0, theirs] = leaf_value[leaves][:, ours]
-        for name in STALE_ATTRIBUTES:
-            if hasattr(model, name):
-                delattr(model, name)
         return model
 
 

@@ -1,0 +1,176 @@
+"""What stands around an ensemble: pipelines, cut-offs and frozen estimators go in, and come out, with it inside."""
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class Cutoff:
+    """A decision threshold that is not the ensemble's own: ``score >= value`` decides for class ``positive``.
+
+    Attributes
+    ----------
+    method : {"predict_proba", "decision_function"}
+        Where the score of the class ``positive`` comes from.
+    value : float
+    positive : int
+        Index of a class.
+    """
+
+    method: str
+    value: float
+    positive: int
+
+
+class Layer(ABC):
+    """One object around another."""
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    @property
+    @abstractmethod
+    def inner(self) -> Any:
+        """The object inside, fitted where this one is."""
+
+    @abstractmethod
+    def rewrap(self, inner: Any) -> Any:
+        """A copy of this object around another inner one."""
+
+    def transform(self, X: Any) -> Any:
+        """What reaches the object inside when this one predicts."""
+        return X
+
+    def cutoff(self) -> Cutoff | None:
+        """The decision threshold of this object, if it has one."""
+        return None
+
+
+class PipelineLayer(Layer):
+    """A Pipeline whose last step is, or holds, the ensemble."""
+
+    @property
+    def inner(self) -> Any:
+        return self.model.steps[-1][1]
+
+    def rewrap(self, inner: Any) -> Any:
+        pipeline = _copy_around(self.model, self.inner)
+        pipeline.steps[-1] = (pipeline.steps[-1][0], inner)
+        return pipeline
+
+    def transform(self, X: Any) -> Any:
+        return self.model[:-1].transform(X) if len(self.model.steps) > 1 else X
+
+
+class ThresholdLayer(Layer):
+    """FixedThresholdClassifier and TunedThresholdClassifierCV."""
+
+    @property
+    def _name(self) -> str:
+        return "estimator_" if hasattr(self.model, "estimator_") else "estimator"
+
+    @property
+    def inner(self) -> Any:
+        return getattr(self.model, self._name)
+
+    def rewrap(self, inner: Any) -> Any:
+        around = _copy_around(self.model, self.inner)
+        setattr(around, self._name, inner)
+        return around
+
+    def cutoff(self) -> Cutoff | None:
+        model = self.model
+        method = model.response_method
+        if method == "auto":
+            method = "predict_proba" if hasattr(self.inner, "predict_proba") else "decision_function"
+        if hasattr(model, "best_threshold_"):
+            value, label = model.best_threshold_, model._curve_scorer._get_pos_label()
+        else:
+            value, label = model.threshold, model.pos_label
+        if value == "auto":
+            value = 0.5 if method == "predict_proba" else 0.0
+        positive = 1 if label is None else model.classes_.tolist().index(label)
+        return Cutoff(method, float(value), positive)
+
+
+class FrozenLayer(Layer):
+    """A FrozenEstimator."""
+
+    @property
+    def inner(self) -> Any:
+        return self.model.estimator
+
+    def rewrap(self, inner: Any) -> Any:
+        return type(self.model)(inner)
+
+
+LAYERS: dict[str, type[Layer]] = {
+    "Pipeline": PipelineLayer,
+    "FixedThresholdClassifier": ThresholdLayer,
+    "TunedThresholdClassifierCV": ThresholdLayer,
+    "FrozenEstimator": FrozenLayer,
+}
+
+
+class Around:
+    """All that stands around an ensemble, the outermost first.
+
+    Attributes
+    ----------
+    outer : object
+        The model as it was given.
+    ensemble : object
+        What is inside; where nothing stands around it, the same.
+    """
+
+    def __init__(self, model: Any):
+        self.outer = model
+        self.layers: list[Layer] = []
+        while (kind := _layer_of(model)) is not None:
+            self.layers.append(kind(model))
+            model = self.layers[-1].inner
+        self.ensemble = model
+
+    def transform(self, X: Any) -> Any:
+        """Rows as they are given to the outermost object -> rows as they reach the ensemble."""
+        for layer in self.layers:
+            X = layer.transform(X)
+        return X
+
+    def rewrap(self, ensemble: Any) -> Any:
+        """A copy of all of it around another ensemble."""
+        for layer in reversed(self.layers):
+            ensemble = layer.rewrap(ensemble)
+        return ensemble
+
+    @property
+    def cutoff(self) -> Cutoff | None:
+        """The decision threshold that counts, the outermost; ``None`` where it is the ensemble's own."""
+        return next((cutoff for layer in self.layers if (cutoff := layer.cutoff()) is not None), None)
+
+    def feature_names(self, ensemble: Any) -> list[str]:
+        """Names of the columns that reach the ensemble: its own, those its pipelines give, or x0, x1, ..."""
+        names = getattr(ensemble, "feature_names_in_", None)
+        pipelines = [layer.model for layer in self.layers if isinstance(layer.model, Pipeline)]
+        if names is None and len(pipelines) == 1 and len(pipelines[0].steps) > 1:
+            try:
+                names = pipelines[0][:-1].get_feature_names_out()
+            except (AttributeError, ValueError):  # a step that cannot name its columns
+                names = None
+        if names is None:
+            names = [f"x{k}" for k in range(ensemble.n_features_in_)]
+        return [str(name) for name in names]
+
+
+def _layer_of(model: Any) -> type[Layer] | None:
+    sklearns = [base.__name__ for base in type(model).__mro__ if base.__module__.startswith("sklearn.")]
+    return next((LAYERS[name] for name in sklearns if name in LAYERS), None)
+
+
+def _copy_around(model: Any, inner: Any) -> Any:
+    """A deep copy that leaves out what is inside: it is replaced, and may be large."""
+    return copy.deepcopy(model, {id(inner): inner})

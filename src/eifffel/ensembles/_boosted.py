@@ -1,0 +1,101 @@
+"""Ensembles whose trees correct each other: each leaf holds a term of a sum, the raw score."""
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import logit
+from sklearn.utils import _safe_indexing
+
+from eifffel.ensembles._base import EnsembleView
+
+
+class BoostedView(EnsembleView):
+    """Trees whose leaf values are added up; what a view of one library adds is how they are read and written.
+
+    The raw score speaks for the second class.
+
+    Attributes
+    ----------
+    leaf_value : ndarray of shape (n_leaves,)
+        What each leaf adds to the raw score, shrinkage and weights of trees included.
+    raw_bias : float
+        The raw score of no tree.
+    """
+
+    votes = False
+
+    score_type: ClassVar[type[np.floating]] = np.float64
+    """The type in which the library adds leaf values."""
+
+    raw_bias: float
+
+    @abstractmethod
+    def raw_cut(self) -> float:
+        """The raw score above which the ensemble itself decides for the second class."""
+
+    def raw_of_probability(self, probability: float) -> float:
+        """The raw score at which the second class has this probability."""
+        return float(logit(probability))
+
+    @property
+    def _sign(self) -> int:
+        return 1 if self.favorable == 1 else -1
+
+    @cached_property
+    def _cut(self) -> float:
+        cutoff = self.around.cutoff
+        if cutoff is None:
+            return self.raw_cut()
+        if cutoff.method == "decision_function":
+            return cutoff.value if cutoff.positive == 1 else -cutoff.value
+        return self.raw_of_probability(cutoff.value if cutoff.positive == 1 else 1 - cutoff.value)
+
+    @property
+    def leaf_score(self) -> np.ndarray:  # type: ignore[override]
+        return self._sign * self.leaf_value
+
+    @property
+    def bias(self) -> float:  # type: ignore[override]
+        return self._sign * (self.raw_bias - self._cut)
+
+    @cached_property
+    def rounding(self) -> float:  # type: ignore[override]
+        """Of the sum over the trees, and of the probability that is compared with the cut-off."""
+        largest = np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_offset[:-1]).sum() + abs(self.raw_bias)
+        probability = 1 / (1 + np.exp(-min(abs(self._cut), 700.0)))
+        of_probability = 4 * np.finfo(self.score_type).eps / max(probability * (1 - probability), 1e-300)
+        return float(self._sum_rounding(largest) + of_probability)
+
+    def _sum_rounding(self, largest: float) -> float:
+        """How far the sum over the trees may be off, whose terms add up to at most ``largest``."""
+        return float(2 * (self.n_trees + 4) * np.finfo(self.score_type).eps * largest)
+
+    def leaf_sum(self, index: np.ndarray) -> np.ndarray:
+        total = np.full(index.shape[1], self.raw_bias)
+        for t, leaf in enumerate(index):
+            total += self.leaf_value[self.leaf_offset[t] : self.leaf_offset[t + 1]][leaf]
+        return total
+
+    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
+        score = self._sign * (self.leaf_sum(index) - self._cut)
+        favorable = score > 0
+        near = np.flatnonzero(np.abs(score) <= self.rounding)
+        if len(near) and X is not None:  # how a score at the threshold is decided, and how it rounds, the model knows
+            favorable[near] = self.decides(_safe_indexing(X, near))
+        return favorable
+
+    def favor(self, leaf_value: np.ndarray) -> np.ndarray:
+        return self._sign * leaf_value
+
+    @property
+    def threshold(self) -> float:
+        return self._cut
+
+    def holds(self, leaf_value: np.ndarray) -> bool:
+        close = 4 * np.finfo(self.score_type).eps
+        return np.allclose(self.leaf_value, leaf_value, rtol=close, atol=close * np.abs(leaf_value).max())
+
+    def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
+        return self.leaf_value - self._sign * amount, 1.0

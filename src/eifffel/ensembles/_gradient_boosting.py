@@ -1,0 +1,65 @@
+"""View of scikit-learn's GradientBoostingClassifier."""
+
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._treewise import apply_trees, leaf_nodes
+from eifffel.exceptions import UnsupportedModelError
+
+
+class GradientBoostingView(BoostedView):
+    """Each tree adds ``learning_rate * tree_.value`` to a constant raw score."""
+
+    stale_attributes = ("oob_improvement_", "oob_scores_", "oob_score_", "train_score_")
+
+    def __init__(self, model: Any, around: Around, favorable: Any):
+        super().__init__(model, around, favorable)
+        self._trees = [tree.tree_ for tree in model.estimators_[:, 0]]
+        nodes = [np.flatnonzero(tree.children_left == -1) for tree in self._trees]
+        self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
+        values = [tree.value[leaves, 0, 0] for tree, leaves in zip(self._trees, nodes, strict=True)]
+        self.leaf_value = model.learning_rate * np.concatenate(values)
+        no_row = np.zeros((1, model.n_features_in_), np.float32)
+        self.raw_bias = float(model._raw_predict_init(no_row)[0, 0])
+
+    @staticmethod
+    def refuse_unsupported(model: Any) -> None:
+        if model.init is not None and model.init != "zero":
+            raise UnsupportedModelError(
+                f"this GradientBoostingClassifier starts from init={model.init!r}, whose score differs from row to "
+                "row; eifffel edits those that start from a constant, init=None or 'zero'"
+            )
+
+    def raw_cut(self) -> float:
+        return 0.0
+
+    def raw_of_probability(self, probability: float) -> float:
+        # The exponential loss estimates half the log-odds.
+        return super().raw_of_probability(probability) / (2 if self.model.loss == "exponential" else 1)
+
+    def _check_rows(self, X: Any) -> Any:
+        return validate_data(self.model, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr")
+
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        return apply_trees(self, lambda t: self._trees[t].apply(rows), rows.shape[0], n_jobs=n_jobs, verbose=verbose)
+
+    def _model_score(self, X: Any) -> np.ndarray:
+        return self.model.decision_function(X)
+
+    def _splits(self) -> Iterable[Any]:
+        for tree in self._trees:
+            yield tree.threshold
+            yield tree.feature
+
+    def _write(self, leaf_value: np.ndarray) -> Any:
+        model = copy.deepcopy(self.model)
+        for t, tree in enumerate(model.estimators_[:, 0]):
+            leaves = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
+            tree.tree_.value[self.leaf_node[leaves], 0, 0] = leaf_value[leaves] / model.learning_rate
+        return model

@@ -1,0 +1,130 @@
+"""View of LightGBM's LGBMClassifier and of its Booster, whose labels are 0 and 1."""
+
+import copy
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.exceptions import UnsupportedModelError
+
+# Objectives whose raw score is the log-odds of the second class, up to a factor.
+OBJECTIVES = ("binary", "cross_entropy")
+MONOTONE_PARAMETERS = ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst")
+LINEAR_PARAMETERS = ("linear_tree", "linear_trees")
+
+
+class LightGBMView(BoostedView):
+    """Leaf values are read and set one by one; the first tree carries the bias."""
+
+    def __init__(self, model: Any, around: Around, favorable: Any):
+        super().__init__(model, around, favorable)
+        self._booster = _booster_of(model)
+        # With early stopping, predict uses the trees up to the best iteration.
+        self._n_iterations = max(self._booster.best_iteration, -1) or -1
+        self._text = self._booster.model_to_string(num_iteration=self._n_iterations)
+        self._refuse_trained()
+        sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self._text, re.MULTILINE)]
+        self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in sizes])
+        places = zip(self.leaf_tree.tolist(), self.leaf_node.tolist(), strict=True)
+        self.leaf_value = np.array([self._booster.get_leaf_output(t, leaf) for t, leaf in places])
+        self.raw_bias = 0.0
+
+    @staticmethod
+    def refuse_unsupported(model: Any) -> None:
+        if not hasattr(model, "get_params"):  # a Booster is always trained
+            return
+        params = model.get_params()
+        _refuse_if(any(params.get(name) for name in LINEAR_PARAMETERS), model, "linear_tree")
+        _refuse_if(np.any([np.any(params.get(name) or 0) for name in MONOTONE_PARAMETERS]), model, "monotone")
+        objective = params.get("objective")
+        if objective is not None and objective not in OBJECTIVES:
+            _refuse_objective(model, objective)
+
+    def _refuse_trained(self) -> None:
+        """What only the trained booster can tell, such as one that was read from a file."""
+        header = self._text[: self._text.find("\nTree=")]
+        fields = dict(line.partition("=")[::2] for line in header.splitlines())
+        objective = (fields.get("objective") or "none").split()
+        if objective[0] not in OBJECTIVES:
+            _refuse_objective(self.model, objective[0])
+        _refuse_if("is_linear=1" in self._text, self.model, "linear_tree")
+        _refuse_if("1" in fields.get("monotone_constraints", ""), self.model, "monotone")
+        settings = dict(setting.partition(":")[::2] for setting in objective[1:])
+        self._sigmoid = float(settings.get("sigmoid", 1))
+        self._averages = "average_output" in fields
+
+    @classmethod
+    def check_fitted(cls, model: Any) -> None:
+        if hasattr(model, "get_params"):
+            super().check_fitted(model)
+
+    @staticmethod
+    def classes_of(model: Any) -> np.ndarray:
+        return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
+
+    @property
+    def feature_names(self) -> list[str]:
+        return self._booster.feature_name() if self.model is self._booster else super().feature_names
+
+    def raw_cut(self) -> float:
+        return 0.0
+
+    def raw_of_probability(self, probability: float) -> float:
+        # boosting="rf" averages the trees, and its raw score is their sum.
+        return super().raw_of_probability(probability) / self._sigmoid * (self.n_trees if self._averages else 1)
+
+    def _predict(self, X: Any, **kind: Any) -> Any:
+        return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=True, **kind)
+
+    def _check_rows(self, X: Any) -> Any:
+        self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
+        return X
+
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
+
+    def _model_score(self, X: Any) -> np.ndarray:
+        return self._predict(X, raw_score=True)
+
+    def decides(self, X: Any) -> np.ndarray:
+        if self.around.outer is self._booster:  # it gives probabilities only
+            return (self._sign * (self._predict(X) - 0.5)) > 0
+        return super().decides(X)
+
+    def _splits(self) -> Iterable[Any]:
+        yield self._text.encode()
+
+    def _write(self, leaf_value: np.ndarray) -> Any:
+        # A copy by copy.deepcopy forgets the best iteration and the parameters.
+        booster = self._booster.__class__.__new__(self._booster.__class__)
+        booster.__setstate__(self._booster.__getstate__())
+        for t, leaf, value in zip(self.leaf_tree.tolist(), self.leaf_node.tolist(), leaf_value.tolist(), strict=True):
+            booster.set_leaf_output(t, leaf, value)
+        return booster if self.model is self._booster else copy.deepcopy(self.model, {id(self._booster): booster})
+
+
+def _booster_of(model: Any) -> Any:
+    return model.booster_ if hasattr(model, "booster_") else model
+
+
+def _refuse_if(condition: Any, model: Any, what: str) -> None:
+    reasons = {
+        "linear_tree": "was trained with linear_tree, whose leaves hold linear models and ignore values that are set",
+        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints",
+    }
+    if condition:
+        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}; train it without")
+
+
+def _refuse_objective(model: Any, objective: Any) -> None:
+    name = getattr(objective, "__name__", objective)
+    raise UnsupportedModelError(
+        f"this {type(model).__name__} has the objective {name!r}, whose score is not known to be a margin between two "
+        f"classes; train it with {' or '.join(map(repr, OBJECTIVES))}"
+    )

@@ -1,0 +1,61 @@
+"""Leaf numbers out of node ids, for libraries that give those tree by tree or in blocks of rows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from eifffel._parallel import run_threads
+from eifffel.ensembles._base import EnsembleView
+
+# (row, tree) pairs whose node ids a library gives at once: its own tables of them are wide.
+PAIRS_PER_BLOCK = 1 << 22
+
+
+def leaf_nodes(nodes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """``leaf_offset`` and ``leaf_node`` from the node ids of each tree's leaves, rising."""
+    return np.concatenate([[0], np.cumsum([len(leaves) for leaves in nodes])]), np.concatenate(nodes)
+
+
+def apply_trees(
+    view: EnsembleView, nodes_of: Callable[[int], np.ndarray], n_rows: int, *, n_jobs: int | None, verbose: int
+) -> np.ndarray:
+    """The leaf indices of `EnsembleView.apply` where ``nodes_of(t)`` gives the node id of each row in tree ``t``."""
+    index = np.empty((view.n_trees, n_rows), view.index_type)
+
+    def fill(t: int) -> None:
+        np.take(_number_leaves(view, t), nodes_of(t), out=index[t], mode="clip")
+
+    run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="leaf indices")
+    return index
+
+
+def apply_blocks(view: EnsembleView, nodes_of: Callable[[Any], np.ndarray], rows: Any, *, verbose: int) -> np.ndarray:
+    """The same where ``nodes_of(block of rows)`` gives node ids of shape (n_rows in the block, n_trees).
+
+    The library has threads of its own.
+    """
+    n_rows = _num_samples(rows)
+    index = np.empty((view.n_trees, n_rows), view.index_type)
+    numbers = [_number_leaves(view, t) for t in range(view.n_trees)]
+    size = max(1, PAIRS_PER_BLOCK // view.n_trees)
+    blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
+
+    def fill(block: slice) -> None:
+        nodes = nodes_of(rows if len(blocks) == 1 else _safe_indexing(rows, block))
+        nodes = np.ascontiguousarray(nodes.reshape(block.stop - block.start, view.n_trees).T, dtype=np.intp)
+        for t, number in enumerate(numbers):
+            np.take(number, nodes[t], out=index[t, block], mode="clip")
+
+    run_threads(fill, blocks, n_jobs=1, verbose=verbose, description="leaf indices")
+    return index
+
+
+def _number_leaves(view: EnsembleView, t: int) -> np.ndarray:
+    """The place among the tree's leaves of each node id; what other nodes get means nothing."""
+    nodes = view.leaf_node[view.leaf_offset[t] : view.leaf_offset[t + 1]]
+    number = np.zeros(nodes[-1] + 1, view.index_type)
+    number[nodes] = np.arange(len(nodes))
+    return number

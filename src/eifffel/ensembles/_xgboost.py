@@ -1,0 +1,230 @@
+"""View of XGBoost's XGBClassifier and XGBRFClassifier, and of its Booster, whose labels are 0 and 1."""
+
+import copy
+import json
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
+
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.exceptions import UnsupportedModelError
+
+# Objectives whose raw score is the log-odds of the second class, and whose prediction is its probability.
+OBJECTIVES = ("binary:logistic", "reg:logistic")
+# What rules other objectives out, where it is not the same for all.
+OTHER_OBJECTIVES = {
+    "binary:hinge": "which predicts labels and no probabilities",
+    "binary:logitraw": "whose predict compares log-odds with 0.5",
+}
+# A leaf of a tree with less weight than this could not hold, in float32, what makes a difference to the score.
+SMALLEST_WEIGHT = 1e-30
+
+
+class XGBoostView(BoostedView):
+    """Leaf values stand in the JSON form of the model, with the thresholds of the splits."""
+
+    score_tolerance = 1e-5
+    score_type = np.float32
+
+    def __init__(self, model: Any, around: Around, favorable: Any):
+        super().__init__(model, around, favorable)
+        self._booster = _booster_of(model)
+        self._raw = bytes(self._booster.save_raw("json"))
+        document = json.loads(self._raw)
+        learner = document["learner"]
+        self._refuse_trained(learner)
+        # With early stopping, XGBClassifier uses the trees up to the best iteration; a Booster always uses all.
+        best = None if self._is_bare else getattr(model, "best_iteration", None)
+        self._iterations = (0, 0 if best is None else best + 1)  # 0 stands for all
+
+        trees = self._used_trees(learner)
+        nodes = [_leaves_of(tree) for tree in trees]
+        self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
+        values = [_float32(tree["split_conditions"])[leaves] for tree, leaves in zip(trees, nodes, strict=True)]
+        drop = _float32(learner["gradient_booster"].get("weight_drop", np.ones(self.n_trees)))[: self.n_trees]
+        self._weight = drop[self.leaf_tree]
+        self.leaf_value = np.concatenate(values) * self._weight
+        self.raw_bias = _bias_of(document)
+
+    @staticmethod
+    def refuse_unsupported(model: Any) -> None:
+        if not hasattr(model, "get_params"):  # a Booster tells only what it was trained with
+            return
+        # get_params draws from a random_state that is a generator, and so would change what fit does.
+        _refuse_if(model.booster == "gblinear", model, "gblinear")
+        _refuse_objective(model, model.objective)
+        _refuse_if(getattr(model, "multi_strategy", None) == "multi_output_tree", model, "vector leaves")
+        _refuse_if(_is_constrained(model.monotone_constraints), model, "monotone")
+
+    def _refuse_trained(self, learner: dict[str, Any]) -> None:
+        """What only the trained booster can tell, such as one that was read from a file."""
+        _refuse_if(learner["gradient_booster"]["name"] == "gblinear", self.model, "gblinear")
+        _refuse_objective(self.model, learner["objective"]["name"])
+        _refuse_if(int(learner["learner_model_param"].get("num_target", 1)) > 1, self.model, "several labels")
+        sizes = [int(tree["tree_param"]["size_leaf_vector"]) for tree in _gbtree(learner)["model"]["trees"]]
+        _refuse_if(max(sizes) > 1, self.model, "vector leaves")
+        # Known of a booster that was trained or unpickled; model files do not say it.
+        train = _gbtree(json.loads(self._booster.save_config())["learner"])["tree_train_param"]
+        _refuse_if(_is_constrained(train["monotone_constraints"]), self.model, "monotone")
+        weights = learner["gradient_booster"].get("weight_drop", [1.0])
+        _refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, "weightless")
+
+    @classmethod
+    def check_fitted(cls, model: Any) -> None:
+        if hasattr(model, "get_params"):
+            super().check_fitted(model)
+        try:
+            n_rounds = _booster_of(model).num_boosted_rounds()
+        except ValueError:  # XGBoost's own error: it has not seen any data
+            n_rounds = 0
+        if n_rounds == 0:
+            raise NotFittedError(f"this {type(model).__name__} has no trees; train it first, for one round or more")
+
+    @staticmethod
+    def classes_of(model: Any) -> np.ndarray:
+        return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
+
+    @property
+    def _is_bare(self) -> bool:
+        return self.model is self._booster
+
+    def _used_trees(self, learner: dict[str, Any]) -> list[dict[str, Any]]:
+        model = _gbtree(learner)["model"]
+        return model["trees"][: model["iteration_indptr"][self._iterations[1] or -1]]
+
+    @property
+    def feature_names(self) -> list[str]:
+        if not self._is_bare:
+            return super().feature_names
+        names = self._booster.feature_names
+        return [f"x{k}" for k in range(self._booster.num_features())] if names is None else names
+
+    def raw_cut(self) -> float:
+        return 0.0
+
+    def _sum_rounding(self, largest: float) -> float:
+        # Several times what was measured of scores near the threshold, which grows as the root of the number of trees:
+        # errors cancel. The worst case would count so many scores as rounding that no step lay between two crossings.
+        return 5e-7 * float(np.sqrt(self.n_trees))
+
+    def _matrix(self, X: Any) -> Any:
+        """Rows as XGBoost's DMatrix; rows without names of columns get those of the booster."""
+        missing, n_jobs = getattr(self.model, "missing", np.nan), getattr(self.model, "n_jobs", None)
+        matrix = import_module("xgboost").DMatrix(X, missing=missing, nthread=n_jobs, enable_categorical=True)
+        if matrix.feature_names is None:
+            matrix.feature_names = self._booster.feature_names
+        return matrix
+
+    def _predict(self, X: Any, **kind: Any) -> Any:
+        # XGBClassifier.predict validates less than a prediction from a DMatrix: _check_rows has asked it.
+        validate = {"validate_features": self._is_bare}
+        return self._booster.predict(self._matrix(X), iteration_range=self._iterations, **validate, **kind)
+
+    def _check_rows(self, X: Any) -> Any:
+        first = _safe_indexing(X, [0])
+        if self._is_bare:
+            self._predict(first)  # raises what XGBoost has to say of such rows
+        else:
+            self.model.predict(first)
+        return X
+
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
+
+    def _model_score(self, X: Any) -> np.ndarray:
+        return self._predict(X, output_margin=True)
+
+    def decides(self, X: Any) -> np.ndarray:
+        if self.around.outer is self._booster:  # it gives probabilities only
+            return (self._predict(X) > 0.5) == self.classes[self.favorable]
+        return super().decides(X)
+
+    def _splits(self) -> Iterable[Any]:
+        yield self._raw
+
+    def _write(self, leaf_value: np.ndarray) -> Any:
+        document = json.loads(self._raw)
+        stored = (leaf_value / self._weight).astype(np.float32).tolist()
+        for t, tree in enumerate(self._used_trees(document["learner"])):
+            for leaf in range(self.leaf_offset[t], self.leaf_offset[t + 1]):
+                tree["split_conditions"][self.leaf_node[leaf]] = stored[leaf]
+        booster = self._booster.__class__.__new__(self._booster.__class__)
+        booster.__setstate__(self._booster.__getstate__())
+        booster.load_model(bytearray(json.dumps(document, ensure_ascii=False), "utf-8"))
+        booster.load_config(self._booster.save_config())  # load_model forgets the parameters
+        return booster if self._is_bare else copy.deepcopy(self.model, {id(self._booster): booster})
+
+
+def _booster_of(model: Any) -> Any:
+    return model.get_booster() if hasattr(model, "get_booster") else model
+
+
+def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:
+    """What holds the trees, in a model or in its configuration: dart has it inside."""
+    booster = learner["gradient_booster"]
+    return booster.get("gbtree", booster)
+
+
+def _leaves_of(tree: dict[str, Any]) -> np.ndarray:
+    """The nodes without children that have a parent: pruned nodes stay in the arrays and have neither."""
+    left, right = np.array(tree["left_children"]), np.array(tree["right_children"])
+    inner = left >= 0
+    reached = np.zeros(len(left), bool)
+    reached[np.concatenate([[0], left[inner], right[inner]])] = True
+    return np.flatnonzero(reached & ~inner)
+
+
+def _float32(numbers: Any) -> np.ndarray:
+    """Numbers as XGBoost holds them, in float64."""
+    return np.asarray(numbers, dtype=np.float32).astype(np.float64)
+
+
+def _bias_of(document: dict[str, Any]) -> float:
+    """The log-odds of base_score, computed in float32; since version 3.1 a list holds it."""
+    probability = np.ravel(json.loads(document["learner"]["learner_model_param"]["base_score"])).astype(np.float32)[0]
+    one = np.float32(1)
+    if document["version"] >= [3, 2]:  # of the library, not of the one that trained the model
+        probability = np.clip(probability, np.float32(1e-6), one - np.float32(1e-6))
+    return float(-np.log(one / probability - one))
+
+
+def _is_constrained(constraints: Any) -> bool:
+    """Whether monotone_constraints, by position, by name or as text such as "(1,0)", hold any."""
+    if isinstance(constraints, str):
+        return "1" in constraints
+    given = constraints.values() if isinstance(constraints, dict) else constraints
+    return given is not None and bool(np.any(list(given)))
+
+
+def _refuse_if(condition: bool, model: Any, what: str) -> None:
+    reasons = {
+        "gblinear": "has booster='gblinear', a linear model without leaves; train it with 'gbtree' or 'dart'",
+        "vector leaves": "has multi_strategy='multi_output_tree', whose leaves hold vectors; train it without",
+        "several labels": "was trained on several labels; eifffel edits classifiers of one binary label",
+        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints; train it without",
+        "weightless": "has trees that dart scaled down to nothing; train it with normalize_type='tree'",
+    }
+    if condition:
+        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}")
+
+
+def _refuse_objective(model: Any, objective: Any) -> None:
+    if objective in OBJECTIVES:
+        return
+    name = getattr(objective, "__name__", objective)
+    if str(name).startswith("multi:"):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} has the objective {name!r}, for more than two classes; eifffel edits binary "
+            f"classifiers: train it on a label of two values with {OBJECTIVES[0]!r}"
+        )
+    reason = OTHER_OBJECTIVES.get(name, "whose score is not known to be a margin between two classes")
+    raise UnsupportedModelError(
+        f"this {type(model).__name__} has the objective {name!r}, {reason}; train it with "
+        f"{' or '.join(map(repr, OBJECTIVES))}"
+    )

@@ -1,0 +1,229 @@
+"""Shifting leaves: every leaf moves along one direction, by lambda times as much.
+
+``v -> v - lambda * d``, where the direction ``d`` is fitted so that the sum of it over the leaves of a row foretells
+the weight of that row in the discrimination. A row's score is then linear in lambda, and its decision changes at most
+once, at a lambda that is known: sorting those gives the whole path. This is the plug-in form of the optimal group-blind
+rule (Menon and Williamson 2018), written into leaves.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from eifffel import _kernels, metrics
+from eifffel._parallel import run_threads, split_rows
+from eifffel._validation import Rows
+from eifffel.ensembles import EnsembleView
+from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.strategies._base import EditOrder, cumulate
+
+# Rows that a leaf needs before its own rows count more than what it is damped towards, none.
+DAMPING = 30.0
+ITERATIONS = 20
+# Where leaves must stay fractions: how often their bounds are drawn anew, and steps within them each time.
+ROUNDS = 2
+BOUNDED_ITERATIONS = 20
+# More rows do not make the direction better, only slower.
+SAMPLE = 100_000
+# A row that the direction pulls less than this, relative to the one it pulls most, never changes its decision.
+NO_PULL = 1e-9
+# Conjugate gradients have converged where the residual is this small, relative to the first.
+CONVERGED = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftOrder(EditOrder):
+    """One direction for all leaves, and how far along it each step is.
+
+    Attributes
+    ----------
+    score : ndarray of shape (n_leaves,)
+        The direction: what is taken off the score of each leaf at ``lambda = 1``.
+    positions : ndarray of shape (n_steps + 1,)
+        Lambda at each step, 0 at step 0.
+    """
+
+    score: np.ndarray
+    positions: np.ndarray
+
+    def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "ShiftOrder":
+        start, pull = self._lines(view, index, n_jobs=n_jobs)
+        return replace(self, positions=_between_crossings(start, pull, view.rounding))
+
+    def leaves_at(self, step: int) -> np.ndarray:
+        moved = np.flatnonzero(self.score) if step else np.arange(0)
+        return moved[np.argsort(-np.abs(self.score[moved]), kind="stable")]
+
+    def step_of(self, leaves: np.ndarray) -> np.ndarray:
+        return np.ones(len(leaves), np.int64)
+
+    def edit(self, view: EnsembleView, step: int) -> tuple[np.ndarray, float]:
+        if step == 0:
+            return view.leaf_value, 1.0
+        return view.shift(self.positions[step] * self.score)
+
+    def outcomes(self, view: EnsembleView, leaves: np.ndarray, step: int) -> list[str]:
+        change = view.favor(self.edit(view, step)[0])[leaves] - view.favor(view.leaf_value)[leaves]
+        return [f"{'more' if by > 0 else 'less'} favorable by {abs(by):.3g}" for by in change]
+
+    def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
+        rows = placed.rows
+        start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
+        first = view.decide(placed.index, placed.X, n_jobs=n_jobs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossing = start / pull
+        # Never, where it lies behind or there is no pull; a row that no step moves stays as the model decides it.
+        crosses = crossing >= 0
+        step = np.searchsorted(self.positions, np.where(crosses, crossing, np.inf), side="left")
+        before = np.where((start == 0) & (pull == 0), first, start > 0)
+        changes = np.zeros((2 * rows.n_labels, self.n_steps + 1), np.int64)
+        _kernels.count_crossings(first, before, pull < 0, np.maximum(step, 1), rows.cell, rows.weight, changes)
+        return cumulate([changes], rows.n_labels)
+
+    def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """The score of each row and what lambda takes off it: ``start - lambda * pull``."""
+        start = sum_leaves(index, view.leaf_offset, view.leaf_score, n_jobs=n_jobs) + view.bias
+        return start, sum_leaves(index, view.leaf_offset, self.score, n_jobs=n_jobs)
+
+
+def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float) -> np.ndarray:
+    """Lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
+
+    Around its crossing a row's score is within rounding of 0, and the written model may decide either way. Where such
+    stretches overlap there is no step.
+    """
+    size = np.abs(pull)
+    moved = size > NO_PULL * size.max(initial=0)
+    toward = start[moved] * np.sign(pull[moved])
+    low, high = (toward - rounding) / size[moved], (toward + rounding) / size[moved]
+    ahead = high > 0
+    order = np.argsort(low[ahead], kind="stable")
+    low, reach = low[ahead][order], np.maximum.accumulate(high[ahead][order])
+    gap = low[1:] > reach[:-1]
+    between = (reach[:-1][gap] + low[1:][gap]) / 2
+    last = reach[-1:] * 1.01
+    return np.concatenate([[0.0], between[between > 0], last])
+
+
+def order_shift(
+    view: EnsembleView, placed: PlacedRows, counts: LeafCounts, *, n_jobs: int | None = None, verbose: int = 0
+) -> ShiftOrder:
+    """The direction for these rows; its steps come from the rows it is put `on_rows` of.
+
+    Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, each is still
+    between 0 and 1. Unbounded, a few leaves would be moved so far that all had to be scaled to almost nothing.
+    """
+    part = _sample(placed.rows)
+    if part is not None:
+        index, rows = np.ascontiguousarray(placed.index[:, part]), placed.rows.take(part)
+        placed = PlacedRows(_safe_indexing(placed.X, part), index, rows, placed.name)
+    rows = placed.rows
+    weight = rows.weight / rows.weight.mean()
+    squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
+    order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), positions=np.zeros(1))
+    lower, raise_ = view.room
+    for _ in range(0 if np.isinf(lower).all() else ROUNDS):
+        parity = _parity(order, view, placed, n_jobs)
+        within = squares.solve_within(-raise_ / parity, lower / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
+        order = replace(order, score=within)
+    return order
+
+
+def _parity(order: ShiftOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None) -> float:
+    """The lambda at which these rows show no discrimination, or the last."""
+    order = order.on_rows(view, placed.index, n_jobs=n_jobs)
+    favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
+    reached = metrics.discrimination(favorable, placed.rows.weigh_cells()) <= 0
+    return float(order.positions[np.argmax(reached) if reached.any() else -1])
+
+
+def _row_weights(rows: Rows) -> np.ndarray:
+    """The weight of each row in the discrimination: one over the share of its group, and the sign of it."""
+    share = np.array([rows.weight[rows.group == group].sum() for group in (0, 1)]) / rows.weight.sum()
+    return np.where(rows.group == 1, 1 / share[1], -1 / share[0])
+
+
+def _sample(rows: Rows) -> np.ndarray | None:
+    """Places of at most `SAMPLE` rows, each cell in its share; ``None`` is every row."""
+    n_rows = len(rows.group)
+    if n_rows <= SAMPLE:
+        return None
+    shuffled = np.random.default_rng(0).permutation(n_rows)
+    by_cell = shuffled[np.argsort(rows.cell[shuffled], kind="stable")]
+    return np.sort(by_cell[np.linspace(0, n_rows - 1, SAMPLE).astype(np.intp)])
+
+
+def sum_leaves(index: np.ndarray, offset: np.ndarray, value: np.ndarray, *, n_jobs: int | None) -> np.ndarray:
+    """The sum of ``value`` over the leaves of each row."""
+    total = np.zeros(index.shape[1])
+
+    def fill(part: slice) -> None:
+        _kernels.sum_leaves(index, part.start, part.stop, offset, value, total)
+
+    run_threads(fill, split_rows(len(total), n_jobs), n_jobs=n_jobs, verbose=0, description="sums over leaves")
+    return total
+
+
+class LeastSquares:
+    """Damped least squares of row targets on the indicators of leaves, which are never written out as a matrix.
+
+    The product with the indicators is a gather over the leaf indices (`sum_leaves`), that with their transpose a
+    scatter.
+    """
+
+    def __init__(
+        self, index: np.ndarray, offset: np.ndarray, weight: np.ndarray, target: np.ndarray, n_jobs: int | None
+    ):
+        self.index, self.offset, self.weight, self.target, self.n_jobs = index, offset, weight, target, n_jobs
+        self.rows_of_leaf = self._spread(weight)
+
+    def _spread(self, value: np.ndarray) -> np.ndarray:
+        total = np.zeros(self.offset[-1])
+
+        def fill(t: int) -> None:
+            _kernels.spread_rows(self.index[t], value, total[self.offset[t] : self.offset[t + 1]])
+
+        run_threads(fill, range(len(self.index)), n_jobs=self.n_jobs, verbose=0, description="sums over rows")
+        return total
+
+    def _sum(self, direction: np.ndarray) -> np.ndarray:
+        return sum_leaves(self.index, self.offset, direction, n_jobs=self.n_jobs)
+
+    def descent(self, direction: np.ndarray, damping: float) -> np.ndarray:
+        """Minus half the gradient of the damped squares."""
+        return self._spread(self.weight * (self.target - self._sum(direction))) - damping * direction
+
+    def solve(self, damping: float, iterations: int) -> np.ndarray:
+        """Conjugate gradients on the normal equations, preconditioned with the rows of each leaf."""
+        scale = 1 / (self.rows_of_leaf + damping)
+        direction = np.zeros(len(scale))
+        residual = self.descent(direction, damping)
+        scaled = scale * residual
+        search, size = scaled.copy(), residual @ scaled
+        least = CONVERGED**2 * size
+        for _ in range(iterations):
+            if size <= least:
+                break
+            image = self._spread(self.weight * self._sum(search)) + damping * search
+            step = size / (search @ image)
+            direction += step * search
+            residual -= step * image
+            scaled = scale * residual
+            last, size = size, residual @ scaled
+            search = scaled + (size / last) * search
+        return direction
+
+    def solve_within(
+        self, low: np.ndarray, high: np.ndarray, direction: np.ndarray, damping: float, iterations: int
+    ) -> np.ndarray:
+        """The same within bounds for each leaf: projected gradient steps from ``direction``, accelerated (FISTA)."""
+        scale = 1 / (len(self.index) * (self.rows_of_leaf + damping))
+        direction = ahead = np.clip(direction, low, high)
+        momentum = 1.0
+        for _ in range(iterations):
+            moved = np.clip(ahead + scale * self.descent(ahead, damping), low, high)
+            faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            ahead = moved + (momentum - 1) / faster * (moved - direction)
+            direction, momentum = moved, faster
+        return direction
