@@ -4,7 +4,7 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-settings reproduce clean
+.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, print and draw the trade-off"
@@ -13,6 +13,7 @@ help:
 	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
+	@echo "make benchmark-boosted    shifted forests and boosted models beside thresholds per group, and what that costs"
 	@echo "make benchmark-settings   which forests come near the paper's baseline"
 
 .venv/dev/installed: pyproject.toml
@@ -59,6 +60,10 @@ benchmark: .venv/dev/installed
 
 benchmark-baselines: .venv/dev/installed
 	$(BIN)/python benchmarks/baselines.py --seeds 10 --out docs/results/baselines.md
+
+benchmark-boosted: .venv/dev/installed
+	$(BIN)/python benchmarks/boosted.py --parts cost --out docs/results/boosted_cost.md
+	$(BIN)/python benchmarks/boosted.py --parts accuracy,directions --out docs/results/boosted.md
 
 benchmark-settings: .venv/dev/installed
 	$(BIN)/python benchmarks/forest_settings.py --out docs/results/forest_settings.md

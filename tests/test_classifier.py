@@ -391,3 +391,26 @@ EXPECTED_FAILURES = {
 )
 def test_scikit_learns_estimator_checks(estimator, check):
     check(estimator)
+
+
+class Booster:
+    """Predicts, and cannot be fitted, as the boosters of LightGBM and XGBoost."""
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("wrap", [lambda model: model, FrozenEstimator])
+def test_a_bare_booster_is_sent_to_trace_path(wrap):
+    with pytest.raises(TypeError, match="got a Booster; give it to trace_path, which edits it as it is"):
+        EiFFFeLClassifier(wrap(Booster())).fit(X, y, sensitive_features=s)
+
+
+def test_catboost_with_lists_as_parameters_is_fitted_though_it_cannot_be_cloned():
+    catboost = pytest.importorskip("catboost")
+    model = catboost.CatBoostClassifier(
+        5, class_weights=[1, 2], verbose=False, thread_count=1, allow_writing_files=False
+    )
+    clf = EiFFFeLClassifier(model, epsilon=0.3, random_state=0).fit(X, y, sensitive_features=s)
+    assert type(clf.estimator_) is catboost.CatBoostClassifier
+    assert not model.is_fitted()

@@ -246,10 +246,15 @@ def test_sum_leaves_over_several_blocks_of_rows():
 @given(drawn=leaves())
 def test_spread_rows_adds_the_rows_of_each_leaf(drawn):
     value = np.random.RandomState(0).normal(size=drawn.index.shape[1])
+    n_trees = len(drawn.index)
+    middle = n_trees // 2
+    total = np.zeros(drawn.offset[-1])
+    _kernels.spread_rows(drawn.index, middle, n_trees, drawn.offset, value, total)
+    assert (total[: drawn.offset[middle]] == 0).all()
+    _kernels.spread_rows(drawn.index, 0, middle, drawn.offset, value, total)
     for t, leaf in enumerate(drawn.index):
-        total = np.zeros(drawn.offset[t + 1] - drawn.offset[t])
-        _kernels.spread_rows(leaf, value, total)
-        np.testing.assert_allclose(total, [value[leaf == k].sum() for k in range(len(total))], atol=1e-12)
+        own = total[drawn.offset[t] : drawn.offset[t + 1]]
+        np.testing.assert_allclose(own, [value[leaf == k].sum() for k in range(len(own))], atol=1e-12)
 
 
 @settings(max_examples=200, deadline=None)
@@ -266,3 +271,30 @@ def test_count_crossings_counts_what_each_row_is_decided_at_each_step(seed, n_ro
         decided = first if now == 0 else np.where(now < step, before, after)
         expected = [weight[decided & (cell == c)].sum() for c in range(4)]
         np.testing.assert_array_equal(changes[:, : now + 1].sum(axis=1), expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves(), dtype=st.sampled_from([np.float32, np.int32, np.uint32, np.int64]), seed=st.integers(0, 1000))
+def test_number_leaves_finds_each_node_among_its_trees_leaves(drawn, dtype, seed):
+    random = np.random.RandomState(seed)
+    n_trees, n_rows = drawn.index.shape
+    # Leaves are some of the nodes of a tree, in the order of their ids.
+    ids = [np.sort(random.choice(40, size, replace=False)) for size in np.diff(drawn.offset)]
+    nodes = np.column_stack([own[leaf] for own, leaf in zip(ids, drawn.index, strict=True)]).astype(dtype)
+    tables = [np.zeros(own[-1] + 1, np.uint8) for own in ids]
+    for own, table in zip(ids, tables, strict=True):
+        table[own] = np.arange(len(own))
+    begin = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+    index = np.full((n_trees, n_rows + 3), 255, np.uint8)
+    _kernels.number_leaves(nodes, np.concatenate(tables), begin, index[:, :n_rows])
+    np.testing.assert_array_equal(index[:, :n_rows], drawn.index)
+    assert (index[:, n_rows:] == 255).all()
+
+
+def test_number_leaves_over_several_tiles_of_rows():
+    drawn = Leaves(seed=3, n_trees=5, n_rows=1000)
+    begin = drawn.offset
+    number = np.concatenate([np.arange(size, dtype=np.uint8) for size in np.diff(begin)])
+    index = np.empty_like(drawn.index)
+    _kernels.number_leaves(np.ascontiguousarray(drawn.index.T.astype(np.int32)), number, begin, index)
+    np.testing.assert_array_equal(index, drawn.index)

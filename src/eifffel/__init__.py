@@ -5,6 +5,7 @@ from eifffel.display import FairnessPathDisplay
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
+    IndistinctGroupsWarning,
     ModelChangedError,
     NarrowProbabilitiesWarning,
     PrivilegedGroupWarning,
@@ -26,6 +27,7 @@ __all__ = [
     "EiFFFeLClassifier",
     "FairnessPath",
     "FairnessPathDisplay",
+    "IndistinctGroupsWarning",
     "ModelChangedError",
     "NarrowProbabilitiesWarning",
     "PrivilegedGroupWarning",

@@ -196,19 +196,51 @@ def sum_leaves(index, low, high, offset, value, total):
     n_trees = index.shape[0]
     block = max(1, PAIRS_PER_BLOCK // n_trees)
     for start in range(low, high, block):
-        stop = min(start + block, high)
+        part = total[start : min(start + block, high)]
         for t in range(n_trees):
             own = value[offset[t] : offset[t + 1]]
-            leaf = index[t, start:stop]
-            for i in range(stop - start):
-                total[start + i] += own[leaf[i]]
+            leaf = index[t, start : start + len(part)]
+            for i in range(len(part)):
+                part[i] += own[leaf[i]]
 
 
 @_compiled
-def spread_rows(leaf, value, total):
-    """Add the value of each row to ``total`` of its leaf, for one tree."""
-    for i in range(leaf.shape[0]):
-        total[leaf[i]] += value[i]
+def spread_rows(index, low, high, offset, value, total):
+    """Add the value of each row to ``total`` of its leaves, for the trees ``low:high``.
+
+    Most rows of a tree are in few leaves; each sum is kept in four parts, so that additions need not wait for the last
+    one to the same leaf.
+    """
+    n_rows = index.shape[1]
+    whole = n_rows // 4 * 4
+    for t in range(low, high):
+        leaf = index[t]
+        parts = np.zeros((4, offset[t + 1] - offset[t]))
+        for i in range(0, whole, 4):
+            for k in range(4):
+                parts[k, leaf[i + k]] += value[i + k]
+        for i in range(whole, n_rows):
+            parts[0, leaf[i]] += value[i]
+        own = total[offset[t] : offset[t + 1]]
+        for leaf_number in range(own.shape[0]):
+            for k in range(4):
+                own[leaf_number] += parts[k, leaf_number]
+
+
+@_compiled
+def number_leaves(nodes, number, begin, index):
+    """Fill ``index``, (n_trees, n_rows), from node ids of shape (n_rows, n_trees).
+
+    ``number[begin[t] + node]`` is the place of a node among the leaves of tree ``t``. In tiles of rows, so that neither
+    array is read or written with long strides.
+    """
+    n_rows, n_trees = nodes.shape
+    for start in range(0, n_rows, 64):
+        stop = min(start + 64, n_rows)
+        for t in range(n_trees):
+            own = number[begin[t] : begin[t + 1]]
+            for i in range(start, stop):
+                index[t, i] = own[np.int64(nodes[i, t])]
 
 
 @_compiled

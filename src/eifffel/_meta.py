@@ -1,5 +1,6 @@
 """What classifiers that wrap another have in common: reading rows, routing, splitting off held-out rows, training."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,7 +153,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return self.estimator.estimator
         X, y, *_ = given.take(part)
         params = _check_method_params(given.columns[0], params=given.fit_params, indices=part)
-        return clone(self.estimator).fit(X, y, **params)
+        return _unfitted(self.estimator).fit(X, y, **params)
 
 
 class HeldOutClassifier(MetaClassifier):
@@ -190,6 +191,14 @@ class HeldOutClassifier(MetaClassifier):
             check_trainable(rows.take(train))
         check_split(rows, given.coding.groups, [train, chosen])
         return train, chosen
+
+
+def _unfitted(estimator: Any) -> Any:
+    """A copy of an estimator to be fitted."""
+    try:
+        return clone(estimator)
+    except RuntimeError:  # CatBoost copies lists that are parameters, such as cat_features, and clone objects to that
+        return copy.deepcopy(estimator)
 
 
 def _can_stratify(strata: np.ndarray, *part_sizes: int) -> bool:

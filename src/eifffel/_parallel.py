@@ -8,6 +8,14 @@ from typing import Any
 from joblib import effective_n_jobs
 from tqdm.auto import tqdm
 
+# (row, tree) pairs of plain sums from which on a second thread saves more than waking it costs.
+PAIRS_WORTH_A_THREAD = 1 << 24
+
+
+def jobs_for(n_pairs: int, n_jobs: int | None) -> int | None:
+    """The jobs to take for sums over (row, tree) pairs: one where there is little to do."""
+    return n_jobs if n_pairs >= PAIRS_WORTH_A_THREAD else 1
+
 
 def run_threads(
     function: Callable[[Any], Any],
@@ -36,8 +44,8 @@ def _counted(result: Any, progress: Any) -> Any:
     return result
 
 
-def split_rows(n_rows: int, n_jobs: int | None) -> list[slice]:
-    """Cut ``n_rows`` rows into one slice for each job."""
-    n_slices = max(1, min(n_rows, effective_n_jobs(n_jobs)))
-    bounds = [n_rows * k // n_slices for k in range(n_slices + 1)]
+def split_evenly(n: int, n_jobs: int | None) -> list[slice]:
+    """Cut ``n`` rows, or trees, into one slice for each job."""
+    n_slices = max(1, min(n, effective_n_jobs(n_jobs)))
+    bounds = [n * k // n_slices for k in range(n_slices + 1)]
     return [slice(low, high) for low, high in pairwise(bounds)]

@@ -18,23 +18,22 @@ UNCHANGED: Any = "unchanged"
 
 
 class EiFFFeLClassifier(HeldOutClassifier):
-    """A tree ensemble made fair by flipping leaves.
+    """A tree ensemble made fair by editing leaves.
 
-    Fits the estimator, traces the path of all flips and keeps the step that meets the bounds. The fitted model is a
+    Fits the estimator, traces the path of all edits and keeps the step that meets the bounds. The fitted model is a
     plain ensemble of the estimator's own class; its ``predict`` needs no sensitive attribute.
 
     Parameters
     ----------
     estimator : classifier
-        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees, or of a
-        class derived from them, such as `DiscriminationAwareForestClassifier`. One that is already fitted is passed as
-        ``FrozenEstimator(model)``: nothing is refitted, and the rows given to ``fit`` only score leaves and select the
-        step.
+        A forest, a boosted ensemble of scikit-learn, LightGBM, XGBoost or CatBoost, or something around one; see
+        `trace_path`. One that is already fitted is passed as ``FrozenEstimator(model)``: nothing is refitted, and the
+        rows given to ``fit`` only score leaves and select the step.
     epsilon : float in [0, 1]
         Bound on discrimination, the selection rate of the privileged group minus that of the unprivileged one.
     alpha : float in [0, 1], optional
         Bound on the absolute drop of accuracy; ``None`` is no limit.
-    strategy : {"auto", "leaf", "tree"}
+    strategy : {"auto", "leaf", "tree", "shift"}
         See `trace_path`.
     select_on : {"validation", "train"}
         Where the step is chosen: on rows held out from training and scoring, or, as in the paper, on the training
@@ -135,8 +134,14 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
         check_choice("rule", self.rule, RULES)
         check_n_jobs(self.n_jobs)
+        model = self.estimator.estimator if self._frozen else self.estimator
+        if hasattr(model, "predict") and not hasattr(model, "fit"):
+            raise TypeError(
+                f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
+                "trace_path, which edits it as it is"
+            )
         if self._frozen:
-            view_ensemble(self.estimator.estimator, favorable=self.favorable)
+            view_ensemble(model, favorable=self.favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
         check_privileged(given.coding.groups, self.privileged)

@@ -25,6 +25,10 @@ class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours."""
 
 
+class IndistinctGroupsWarning(UserWarning):
+    """The leaves of the model hardly tell the groups apart, so that shifting them is expensive."""
+
+
 class NarrowProbabilitiesWarning(UserWarning):
     """The probabilities of an edited forest lie much nearer the cut-off than before."""
 

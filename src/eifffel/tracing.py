@@ -35,21 +35,24 @@ def trace_path(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
-    """Trace how flipping leaf after leaf makes a fitted model fairer.
+    """Trace how editing leaves makes a fitted model fairer, step by step.
 
-    One pass over the scoring rows counts them in their leaves; the counts give the order of all flips; one pass over
-    the selection rows measures the model after every step. No flip needs a prediction of its own.
+    One pass over the scoring rows counts them in their leaves and gives the order of all edits; one pass over the
+    selection rows measures the model after every step. No step needs a prediction of its own.
 
     Parameters
     ----------
     model : fitted classifier
-        A DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier, or BaggingClassifier over trees, of
-        two classes. It is not changed.
+        Of two classes, and never changed: DecisionTreeClassifier, RandomForestClassifier, ExtraTreesClassifier,
+        BaggingClassifier over trees; GradientBoostingClassifier, HistGradientBoostingClassifier, LGBMClassifier,
+        XGBClassifier, CatBoostClassifier, and the Booster of LightGBM or XGBoost (labels 0 and 1, cut-off 1/2); a
+        class derived from one; or a Pipeline, FixedThresholdClassifier, TunedThresholdClassifierCV or FrozenEstimator
+        around one.
     X, y, sensitive_features : array-like
         The scoring rows: features, labels, and the group of each row (two values).
-    strategy : {"auto", "leaf", "tree"}
-        One leaf at a time (EiFFFeL-LF, and what ``"auto"`` means) or all candidate leaves of a tree at once
-        (EiFFFeL-TF).
+    strategy : {"auto", "leaf", "tree", "shift"}
+        Flip one leaf at a time (EiFFFeL-LF) or all candidate leaves of a tree at once (EiFFFeL-TF), where leaves vote;
+        or shift all leaves together. ``"auto"`` is leaf for averaged trees and shift for boosted ones.
     select_on : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), optional
         The selection rows, on which each step is measured; best rows that the model has not seen. ``y`` may be
         ``None``: accuracy is then measured on the scoring rows. By default the scoring rows.
@@ -126,6 +129,7 @@ def trace_path(
     if select_on is not None:
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
     order = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
+    order.review(view, chosen_on)
     path_counts, at_hand = measure_rows(view, chosen_on, order, **work)
     accuracy_counts = path_counts if selection.label is not None else measure_rows(view, scored, order, **work)[0]
     return FairnessPath(

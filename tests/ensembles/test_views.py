@@ -241,6 +241,7 @@ def test_a_written_shift_is_what_the_scores_say(any_model, favorable, size):
         np.testing.assert_allclose(probability.sum(axis=1), 1, atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.IndistinctGroupsWarning")
 @pytest.mark.parametrize("strategy", ["leaf", "tree", "shift"])
 def test_every_step_of_a_path_is_what_the_written_model_decides(any_model, strategy):
     view = view_ensemble(any_model)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eifffel import _kernels
-from eifffel._parallel import run_threads, split_rows
+from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles._base import EnsembleView
 
 NEVER = np.int32(np.iinfo(np.int32).max)
@@ -151,7 +151,7 @@ class AveragedView(EnsembleView):
                 favorable,
             )
 
-        run_threads(fill, split_rows(len(favorable), n_jobs), n_jobs=n_jobs, verbose=0, description="decisions")
+        run_threads(fill, split_evenly(len(favorable), n_jobs), n_jobs=n_jobs, verbose=0, description="decisions")
         return favorable
 
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
@@ -170,10 +170,10 @@ class AveragedView(EnsembleView):
         leaf_value[leaves] = leaf_value[leaves, ::-1]
         return leaf_value
 
-    @property
-    def room(self) -> tuple[np.ndarray, np.ndarray]:
-        favorable = self.leaf_value[:, 1]
-        return favorable / self.n_trees, (1 - favorable) / self.n_trees
+    def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        cut = self.favorable_cut
+        away = self.leaf_value[:, 1] - cut
+        return (away + cut / scale) / self.n_trees, ((1 - cut) / scale - away) / self.n_trees
 
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         # Scaling all leaves about the cut-off changes no decision and brings every fraction into [0, 1].

@@ -12,6 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from eifffel import _kernels
+from eifffel._parallel import jobs_for, run_threads, split_evenly
 from eifffel._validation import check_favorable
 from eifffel.ensembles._around import Around
 from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
@@ -153,9 +155,8 @@ class EnsembleView(ABC):
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         """The leaf values with ``amount`` taken off the score of each leaf, and the factor they were scaled by."""
 
-    @property
-    def room(self) -> tuple[np.ndarray, np.ndarray]:
-        """By how much the score of each leaf can be lowered and raised before its value must be scaled."""
+    def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """By how much the score of each leaf can be lowered and raised before all must be scaled by less."""
         return np.full(self.n_leaves, np.inf), np.full(self.n_leaves, np.inf)
 
     @abstractmethod
@@ -207,6 +208,10 @@ class EnsembleView(ABC):
         """What the columns that reach the ensemble are called."""
         return self.around.feature_names(self.model)
 
+    def sum_leaves(self, index: np.ndarray, value: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """The sum of ``value``, one entry per leaf of the ensemble, over the leaves of each row."""
+        return sum_leaves(index, self.leaf_offset, value, n_jobs=n_jobs)
+
     def check_rows(self, X: Any) -> Any:
         """Rows as they are given to the model -> rows as `apply` takes them; raises what ``predict`` would."""
         return self._check_rows(self.around.transform(X))
@@ -257,3 +262,15 @@ class EnsembleView(ABC):
                 f"{len(sample)} decisions differ, and scores by up to {off_by.max():.2g}. A class that overrides "
                 "predict or predict_proba cannot be edited; pass the plain ensemble inside it"
             )
+
+
+def sum_leaves(index: np.ndarray, offset: np.ndarray, value: np.ndarray, *, n_jobs: int | None) -> np.ndarray:
+    """The sum of ``value`` over the leaves of each row, tree after tree."""
+    total = np.zeros(index.shape[1])
+    n_jobs = jobs_for(index.size, n_jobs)
+
+    def fill(part: slice) -> None:
+        _kernels.sum_leaves(index, part.start, part.stop, offset, value, total)
+
+    run_threads(fill, split_evenly(len(total), n_jobs), n_jobs=n_jobs, verbose=0, description="sums over leaves")
+    return total

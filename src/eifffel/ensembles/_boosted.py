@@ -73,13 +73,10 @@ class BoostedView(EnsembleView):
         return float(2 * (self.n_trees + 4) * np.finfo(self.score_type).eps * largest)
 
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
-        total = np.full(index.shape[1], self.raw_bias)
-        for t, leaf in enumerate(index):
-            total += self.leaf_value[self.leaf_offset[t] : self.leaf_offset[t + 1]][leaf]
-        return total
+        return self.sum_leaves(index, self.leaf_value) + self.raw_bias
 
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
-        score = self._sign * (self.leaf_sum(index) - self._cut)
+        score = self.sum_leaves(index, self.leaf_score, n_jobs=n_jobs) + self.bias
         favorable = score > 0
         near = np.flatnonzero(np.abs(score) <= self.rounding)
         if len(near) and X is not None:  # how a score at the threshold is decided, and how it rounds, the model knows

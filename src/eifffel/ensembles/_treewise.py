@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel.ensembles._base import EnsembleView
 
@@ -40,14 +41,14 @@ def apply_blocks(view: EnsembleView, nodes_of: Callable[[Any], np.ndarray], rows
     n_rows = _num_samples(rows)
     index = np.empty((view.n_trees, n_rows), view.index_type)
     numbers = [_number_leaves(view, t) for t in range(view.n_trees)]
+    number = np.concatenate(numbers)
+    begin = np.concatenate([[0], np.cumsum([len(own) for own in numbers])])
     size = max(1, PAIRS_PER_BLOCK // view.n_trees)
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
     def fill(block: slice) -> None:
-        nodes = nodes_of(rows if len(blocks) == 1 else _safe_indexing(rows, block))
-        nodes = np.ascontiguousarray(nodes.reshape(block.stop - block.start, view.n_trees).T, dtype=np.intp)
-        for t, number in enumerate(numbers):
-            np.take(number, nodes[t], out=index[t, block], mode="clip")
+        nodes = np.asarray(nodes_of(rows if len(blocks) == 1 else _safe_indexing(rows, block)))
+        _kernels.number_leaves(nodes.reshape(block.stop - block.start, view.n_trees), number, begin, index[:, block])
 
     run_threads(fill, blocks, n_jobs=1, verbose=verbose, description="leaf indices")
     return index

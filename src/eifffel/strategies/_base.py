@@ -32,6 +32,9 @@ class EditOrder(ABC):
         """The same edits with the steps that rows in these leaves can tell apart."""
         return self
 
+    def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
+        """Warn of what the rows that steps are measured on show of these edits."""
+
     @abstractmethod
     def leaves_at(self, step: int) -> np.ndarray:
         """The leaves that differ from the model as it came, the first edited or most changed first."""

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from eifffel import _kernels
-from eifffel._parallel import run_threads, split_rows
+from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.leaves import PlacedRows
@@ -85,6 +85,6 @@ class FlipOrder(EditOrder):
             )
             return changes
 
-        parts = split_rows(index.shape[1], n_jobs)
+        parts = split_evenly(index.shape[1], n_jobs)
         changes = run_threads(changes_of, parts, n_jobs=n_jobs, verbose=verbose, description="replaying flips")
         return cumulate(changes, rows.n_labels)

@@ -9,25 +9,32 @@ rule (Menon and Williamson 2018), written into leaves.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing
 
 from eifffel import _kernels, metrics
-from eifffel._parallel import run_threads, split_rows
+from eifffel._parallel import jobs_for, run_threads, split_evenly
 from eifffel._validation import Rows
 from eifffel.ensembles import EnsembleView
+from eifffel.ensembles._base import sum_leaves
+from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
 from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.strategies._base import EditOrder, cumulate
 
 # Rows that a leaf needs before its own rows count more than what it is damped towards, none.
 DAMPING = 30.0
-ITERATIONS = 20
-# Where leaves must stay fractions: how often their bounds are drawn anew, and steps within them each time.
+ITERATIONS = 10
+# Where leaves must stay fractions: by what all may have to be scaled where the scoring rows show no discrimination; how
+# often the bounds that follow are drawn anew, and steps within them each time.
+SCALE = 0.7
 ROUNDS = 2
-BOUNDED_ITERATIONS = 20
+BOUNDED_ITERATIONS = 15
 # More rows do not make the direction better, only slower.
 SAMPLE = 100_000
 # A row that the direction pulls less than this, relative to the one it pulls most, never changes its decision.
 NO_PULL = 1e-9
+# Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
+DISTINCT = 0.75
 # Conjugate gradients have converged where the residual is this small, relative to the first.
 CONVERGED = 1e-12
 
@@ -50,6 +57,18 @@ class ShiftOrder(EditOrder):
     def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
         return replace(self, positions=_between_crossings(start, pull, view.rounding))
+
+    def review(self, view: EnsembleView, placed: PlacedRows) -> None:
+        rows = placed.rows
+        pull = view.sum_leaves(placed.index, self.score)
+        distinct = roc_auc_score(rows.group, pull, sample_weight=rows.weight)
+        if distinct < DISTINCT:
+            warn_caller(
+                f"the leaves of this {type(view.model).__name__} hardly tell the groups apart: of all pairs of the "
+                f"{placed.name} they rank the privileged person first in {distinct:.0%}, where 50% is chance. Lowering "
+                "discrimination then costs much accuracy; look at path.accuracy before you choose a bound",
+                IndistinctGroupsWarning,
+            )
 
     def leaves_at(self, step: int) -> np.ndarray:
         moved = np.flatnonzero(self.score) if step else np.arange(0)
@@ -83,8 +102,8 @@ class ShiftOrder(EditOrder):
 
     def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The score of each row and what lambda takes off it: ``start - lambda * pull``."""
-        start = sum_leaves(index, view.leaf_offset, view.leaf_score, n_jobs=n_jobs) + view.bias
-        return start, sum_leaves(index, view.leaf_offset, self.score, n_jobs=n_jobs)
+        start = view.sum_leaves(index, view.leaf_score, n_jobs=n_jobs) + view.bias
+        return start, view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
 
 def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float) -> np.ndarray:
@@ -111,8 +130,8 @@ def order_shift(
 ) -> ShiftOrder:
     """The direction for these rows; its steps come from the rows it is put `on_rows` of.
 
-    Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, each is still
-    between 0 and 1. Unbounded, a few leaves would be moved so far that all had to be scaled to almost nothing.
+    Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
+    brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
     """
     part = _sample(placed.rows)
     if part is not None:
@@ -122,7 +141,7 @@ def order_shift(
     weight = rows.weight / rows.weight.mean()
     squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
     order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), positions=np.zeros(1))
-    lower, raise_ = view.room
+    lower, raise_ = view.room(SCALE)
     for _ in range(0 if np.isinf(lower).all() else ROUNDS):
         parity = _parity(order, view, placed, n_jobs)
         within = squares.solve_within(-raise_ / parity, lower / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
@@ -154,37 +173,27 @@ def _sample(rows: Rows) -> np.ndarray | None:
     return np.sort(by_cell[np.linspace(0, n_rows - 1, SAMPLE).astype(np.intp)])
 
 
-def sum_leaves(index: np.ndarray, offset: np.ndarray, value: np.ndarray, *, n_jobs: int | None) -> np.ndarray:
-    """The sum of ``value`` over the leaves of each row."""
-    total = np.zeros(index.shape[1])
-
-    def fill(part: slice) -> None:
-        _kernels.sum_leaves(index, part.start, part.stop, offset, value, total)
-
-    run_threads(fill, split_rows(len(total), n_jobs), n_jobs=n_jobs, verbose=0, description="sums over leaves")
-    return total
-
-
 class LeastSquares:
     """Damped least squares of row targets on the indicators of leaves, which are never written out as a matrix.
 
-    The product with the indicators is a gather over the leaf indices (`sum_leaves`), that with their transpose a
-    scatter.
+    The product with the indicators is a gather over the leaf indices, that with their transpose a scatter.
     """
 
     def __init__(
         self, index: np.ndarray, offset: np.ndarray, weight: np.ndarray, target: np.ndarray, n_jobs: int | None
     ):
-        self.index, self.offset, self.weight, self.target, self.n_jobs = index, offset, weight, target, n_jobs
+        self.index, self.offset, self.weight, self.target = index, offset, weight, target
+        self.n_jobs = jobs_for(index.size, n_jobs)
         self.rows_of_leaf = self._spread(weight)
 
     def _spread(self, value: np.ndarray) -> np.ndarray:
         total = np.zeros(self.offset[-1])
 
-        def fill(t: int) -> None:
-            _kernels.spread_rows(self.index[t], value, total[self.offset[t] : self.offset[t + 1]])
+        def fill(trees: slice) -> None:
+            _kernels.spread_rows(self.index, trees.start, trees.stop, self.offset, value, total)
 
-        run_threads(fill, range(len(self.index)), n_jobs=self.n_jobs, verbose=0, description="sums over rows")
+        trees = split_evenly(len(self.index), self.n_jobs)
+        run_threads(fill, trees, n_jobs=self.n_jobs, verbose=0, description="sums over rows")
         return total
 
     def _sum(self, direction: np.ndarray) -> np.ndarray:
