@@ -98,3 +98,20 @@ def test_without_matplotlib_the_error_says_what_to_install(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ModuleNotFoundError, match=r"plots need matplotlib; .*pip install 'eifffel\[plot\]'"):
         path.plot()
+
+
+def test_two_paths_in_one_picture_both_stay_in_sight(path, plt):
+    first = path.plot(epsilon=0.05, name="all trees")
+    before = first.ax_.get_xlim(), first.ax_.get_ylim()
+    shallow = RandomForestClassifier(10, max_depth=2, random_state=0).fit(X, y)
+    second = trace_path(shallow, X, y, sensitive_features=s).plot(epsilon=0.05, ax=first.ax_, name="shallow")
+    assert second.ax_ is first.ax_
+    for (low, high), (low_before, high_before) in zip(
+        (second.ax_.get_xlim(), second.ax_.get_ylim()), before, strict=True
+    ):
+        assert low <= low_before
+        assert high_before <= high
+    labels = second.ax_.get_legend_handles_labels()[1]
+    assert labels.count("within epsilon = 0.05") == 1
+    assert any(label.startswith("shallow: ") for label in labels)
+    assert any(label.startswith("all trees: selected") for label in labels)

@@ -88,6 +88,12 @@ def test_the_advice_names_only_bounds_that_were_given():
         select(np.array([0.25]), np.array([0.75]), epsilon=0.01, alpha=0.5, rule="first")
 
 
+def test_a_path_that_begins_on_the_other_side_is_explained():
+    other = "favours the group that was taken as unprivileged; trace it with privileged= the other one$"
+    with pytest.warns(ConstraintNotMetWarning, match=other):
+        select(np.array([-0.25, -0.5]), np.array([0.75, 0.75]), epsilon=0.01, alpha=None, rule="first")
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_with_real_weights_a_bound_is_met_up_to_rounding(rule):
     off_by = np.array([0.5, 0.1 + 1e-12]), np.array([1.0, 0.9 - 1e-12])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 from draws import people
-from eifffel import PrivilegedGroupWarning, trace_path
+from eifffel import EiFFFeLClassifier, PrivilegedGroupWarning, trace_path
 from eifffel._validation import check_favorable
 from eifffel.strategies import STRATEGIES
 
@@ -240,3 +240,20 @@ def test_pandas_rows_in_another_order_are_noticed():
         trace(**(rows | {"y": labels.sort_index()}), sensitive_features=groups)
     # Other indexes say nothing about the order.
     trace(**rows, sensitive_features=groups.reset_index(drop=True).set_axis(np.arange(200) + 1000))
+
+
+class DMatrix:
+    def num_row(self):
+        return 200
+
+
+def test_a_container_of_a_model_library_is_no_table():
+    message = "X must be an array, a sparse matrix or a data frame, got a DMatrix; pass what it was made from"
+    with pytest.raises(TypeError, match=message):
+        trace(X=DMatrix())
+    with pytest.raises(TypeError, match=message):
+        trace(select_on=(DMatrix(), y, s))
+    with pytest.raises(TypeError, match=message):
+        trace().measure(DMatrix(), y, s)
+    with pytest.raises(TypeError, match=message):
+        EiFFFeLClassifier(RandomForestClassifier()).fit(DMatrix(), y, sensitive_features=s)

@@ -23,6 +23,7 @@ from eifffel._validation import (
     check_fraction,
     check_groups,
     check_split,
+    check_table,
     check_trainable,
     spread_weight,
 )
@@ -98,6 +99,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``."""
+        check_table(X)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)

@@ -103,6 +103,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{remedy}")
 
 
+def check_table(X: Any) -> None:
+    """Raise if ``X`` is a container of a model library, which cannot be cut into rows."""
+    if any(hasattr(X, name) for name in ("num_row", "num_data")):  # DMatrix and Pool; LightGBM's Dataset
+        raise TypeError(
+            f"X must be an array, a sparse matrix or a data frame, got a {type(X).__name__}; pass what it was made from"
+        )
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless ``n_jobs`` is ``None`` or an integer other than 0."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):

@@ -49,7 +49,7 @@ def eifffel_command(
         bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Make trained tree ensembles fair by flipping their leaves."""
+    """Make trained tree ensembles fair by editing their leaves."""
 
 
 @app.command(epilog="Example: eifffel reproduce --data compas --seeds 3 --out results")

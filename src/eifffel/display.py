@@ -96,6 +96,7 @@ class FairnessPathDisplay:
         plt = import_optional("matplotlib.pyplot", "plots need")
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        others = (ax.get_xlim(), ax.get_ylim()) if ax.has_data() else None
         ax.axvline(0, color="0.75", linewidth=1, zorder=0)
         few_steps = len(self.accuracy) <= SEPARATE_STEPS
         (line,) = ax.plot(
@@ -115,35 +116,46 @@ class FairnessPathDisplay:
         )
         chosen = self.selection
         if chosen is not None:
-            bound = chosen.epsilon
-            ax.axvspan(-bound, bound, color="#009e73", alpha=0.15, label=f"within epsilon = {bound:g}")
+            within = f"within epsilon = {chosen.epsilon:g}"
+            if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
+                ax.axvspan(-chosen.epsilon, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
             limits = "" if chosen.alpha is None else f" with alpha = {chosen.alpha:g}"
+            whose = "" if self.name is None else f"{self.name}: "
             ax.plot(
                 chosen.discrimination,
                 chosen.accuracy,
                 "o" if chosen.met else "X",
                 color="#009e73" if chosen.met else "#d55e00",
+                markeredgecolor=line.get_color(),
                 markersize=9,
-                label=f"selected (step {chosen.step})" if chosen.met else f"NOT MET{limits} (step {chosen.step})",
+                label=whose
+                + (f"selected (step {chosen.step})" if chosen.met else f"NOT MET{limits} (step {chosen.step})"),
             )
         ax.set_xlabel("discrimination (privileged minus unprivileged selection rate)")
         ax.set_ylabel("accuracy")
         ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
-        self._look_at_the_useful_part(ax)
+        self._look_at_the_useful_part(ax, others)
         ax.grid(alpha=0.3)
         ax.legend()
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
 
-    def _look_at_the_useful_part(self, ax: Any) -> None:
-        """Show the way from step 0 to a little past 0; the rest of the path favours the other group."""
+    def _look_at_the_useful_part(self, ax: Any, others: Any) -> None:
+        """Show the way from step 0 to a little past 0; the rest of the path favours the other group.
+
+        ``others`` are the limits of what was drawn before, which stays in sight.
+        """
         start = abs(float(self.discrimination[0]))
         past = 0.0 if self.selection is None else max(self.selection.epsilon, -self.selection.discrimination)
         low = -max(0.2 * start, 1.2 * past)
         shown = self.accuracy[self.discrimination >= low]
         if start == 0 or len(shown) < 2:
             return
-        ax.set_xlim(low, max(float(self.discrimination.max()), past) + 0.05 * start)
         slack = 0.05 * max(float(np.ptp(shown)), 1e-3)
-        ax.set_ylim(shown.min() - slack, shown.max() + slack)
+        x = (low, max(float(self.discrimination.max()), past) + 0.05 * start)
+        y = (shown.min() - slack, shown.max() + slack)
+        if others is not None:
+            x, y = ((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip((x, y), others, strict=True))
+        ax.set_xlim(x)
+        ax.set_ylim(y)

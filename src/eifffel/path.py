@@ -10,7 +10,7 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import Coding, Rows, check_choice, check_step
+from eifffel._validation import Coding, Rows, check_choice, check_step, check_table
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
@@ -293,6 +293,7 @@ class FairnessPath:
         verbose: int = 0,
     ) -> "FairnessPath":
         """The same path on other rows; ``y`` may be ``None``, and accuracy is then the one measured here."""
+        check_table(X)
         view = self._view()
         coding = Coding(view.classes, view.favorable, self.groups)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")

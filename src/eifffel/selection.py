@@ -99,7 +99,13 @@ def select_step(
             f"{limits} is not met: {'the loop ends at' if rule == 'paper' else 'the nearest is'} step {step} with "
             f"discrimination {selection.discrimination:.4g} on the {discrimination_rows} and an accuracy drop of "
             f"{selection.accuracy_drop:.4g} on the {accuracy_rows}. Allow a larger epsilon"
-            + ("" if alpha is None else " or alpha"),
+            + ("" if alpha is None else " or alpha")
+            + (
+                f". On the {discrimination_rows} the model favours the group that was taken as unprivileged; trace it "
+                "with privileged= the other one"
+                if discrimination[0] < -epsilon
+                else ""
+            ),
             ConstraintNotMetWarning,
         )
     return selection

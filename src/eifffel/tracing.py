@@ -13,6 +13,7 @@ from eifffel._validation import (
     check_n_jobs,
     check_privileged,
     check_select_on,
+    check_table,
 )
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
@@ -91,6 +92,7 @@ def trace_path(
     check_n_jobs(n_jobs)
     view = view_ensemble(model, favorable=favorable)
     strategy = resolve_strategy(strategy, view)
+    check_table(X)
     (X,) = indexable(X)
     groups = check_groups(sensitive_features)
     given = check_privileged(groups, privileged)
@@ -102,6 +104,7 @@ def trace_path(
     selection, select_X, selection_X = scoring, X, scoring_X
     if select_on is not None:
         select_X, *select_rest = check_select_on(select_on)
+        check_table(select_X)
         (select_X,) = indexable(select_X)
         selection = coding.encode(select_X, *select_rest, rows="the rows of select_on")
         selection_X = view.check_rows(select_X)

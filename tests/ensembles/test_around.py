@@ -118,6 +118,16 @@ def test_a_decision_function_has_a_cut_off_too():
         assert view.threshold == (0.3 if positive is None else -0.3)
 
 
+@pytest.mark.parametrize("threshold", [0.0, 1.0])
+@pytest.mark.parametrize("ensemble", ["forest", "histograms"])
+def test_a_cut_off_that_no_edit_can_reach_is_refused(ensemble, threshold):
+    model = FixedThresholdClassifier(ENSEMBLES[ensemble], threshold=threshold).fit(X, y)
+    with pytest.raises(
+        UnsupportedModelError, match=f"has the threshold {threshold}, at which edits of leaves change no"
+    ):
+        trace_path(model, X, y, sensitive_features=s)
+
+
 def test_a_frozen_estimator_and_a_prefit_cut_off():
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     frozen = FrozenEstimator(forest)

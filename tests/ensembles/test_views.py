@@ -389,7 +389,7 @@ def test_class_weight_is_read(class_weight, expected):
     ],
 )
 def test_monotonic_constraints_are_refused(model):
-    with pytest.raises(UnsupportedModelError, match="has monotonic_cst, and flipping a leaf breaks"):
+    with pytest.raises(UnsupportedModelError, match="has monotonic_cst, and editing leaves breaks"):
         view_ensemble(model.fit(X, y))
 
 

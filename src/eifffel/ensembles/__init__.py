@@ -31,6 +31,7 @@ REMEDIES = {
     "the edited model afterwards, as CalibratedClassifierCV(FrozenEstimator(edited)) does",
     "EiFFFeLClassifier": "pass its .estimator_, or look at its path_",
     "CatBoost": "pass a CatBoostClassifier, whose from_file or load_model reads the same model",
+    "str": "the last step must be an ensemble",
     "type": "pass a fitted instance, not the class",
     "ABCMeta": "pass a fitted instance, not the class",
 }

@@ -7,6 +7,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from eifffel.exceptions import UnsupportedModelError
+
 
 @dataclass(frozen=True)
 class Cutoff:
@@ -93,6 +95,11 @@ class ThresholdLayer(Layer):
             value, label = model.threshold, model.pos_label
         if value == "auto":
             value = 0.5 if method == "predict_proba" else 0.0
+        if method == "predict_proba" and not 0 < value < 1:
+            raise UnsupportedModelError(
+                f"this {type(model).__name__} has the threshold {value}, at which edits of leaves change no decision; "
+                "set one between 0 and 1"
+            )
         positive = 1 if label is None else model.classes_.tolist().index(label)
         return Cutoff(method, float(value), positive)
 

@@ -104,8 +104,8 @@ class EnsembleView(ABC):
             check_is_fitted(model)
         except NotFittedError:
             raise NotFittedError(
-                f"this {type(model).__name__} is not fitted; fit it first, or give it as it is to EiFFFeLClassifier, "
-                "which fits it"
+                f"this {type(model).__name__} is not fitted; fit it first, or give it, not frozen, to "
+                "EiFFFeLClassifier, which fits it"
             ) from None
         n_outputs = getattr(model, "n_outputs_", 1)
         if n_outputs > 1:

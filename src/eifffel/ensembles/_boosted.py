@@ -64,9 +64,16 @@ class BoostedView(EnsembleView):
     def rounding(self) -> float:  # type: ignore[override]
         """Of the sum over the trees, and of the probability that is compared with the cut-off."""
         largest = np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_offset[:-1]).sum() + abs(self.raw_bias)
-        probability = 1 / (1 + np.exp(-min(abs(self._cut), 700.0)))
-        of_probability = 4 * np.finfo(self.score_type).eps / max(probability * (1 - probability), 1e-300)
-        return float(self._sum_rounding(largest) + of_probability)
+        return float(self._sum_rounding(largest) + self._probability_rounding())
+
+    def _probability_rounding(self) -> float:
+        cutoff = self.around.cutoff
+        if cutoff is not None and cutoff.method == "decision_function":
+            return 0.0
+        probability = 0.5 if cutoff is None else cutoff.value
+        nearby = probability + np.array([-1e-6, 1e-6]) * min(probability, 1 - probability)
+        slope = np.diff([self.raw_of_probability(p) for p in nearby]) / np.diff(nearby)
+        return float(4 * np.finfo(self.score_type).eps * slope[0])
 
     def _sum_rounding(self, largest: float) -> float:
         """How far the sum over the trees may be off, whose terms add up to at most ``largest``."""

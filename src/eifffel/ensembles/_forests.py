@@ -20,7 +20,7 @@ from eifffel.exceptions import UnsupportedModelError
 def _refuse_monotonic(model: Any, constraints: Any) -> None:
     if constraints is not None and np.any(constraints):
         raise UnsupportedModelError(
-            f"this {type(model).__name__} has monotonic_cst, and flipping a leaf breaks such constraints; train it "
+            f"this {type(model).__name__} has monotonic_cst, and editing leaves breaks such constraints; train it "
             "without them"
         )
 
