@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._optional import import_optional
@@ -233,7 +234,8 @@ class FairnessPath:
         if (off_by > near).any():
             raise ViewMismatchError(
                 f"the edited {type(self.model).__name__} decides {int(off_by.sum())} rows otherwise than the path says "
-                f"for step {step}; please report this with the versions of the libraries"
+                f"for step {step}. If X was changed since, trace or measure again; else please report this with the "
+                "versions of the libraries"
             )
 
     def flips(self, step: int) -> np.ndarray:
@@ -294,6 +296,7 @@ class FairnessPath:
     ) -> "FairnessPath":
         """The same path on other rows; ``y`` may be ``None``, and accuracy is then the one measured here."""
         check_table(X)
+        (X,) = indexable(X)
         view = self._view()
         coding = Coding(view.classes, view.favorable, self.groups)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")

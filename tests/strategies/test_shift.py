@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import FixedThresholdClassifier
 
 from draws import people
 from eifffel import (
     EiFFFeLClassifier,
     IndistinctGroupsWarning,
+    ModelChangedError,
     NarrowProbabilitiesWarning,
+    PrivilegedGroupWarning,
     UnsupportedModelError,
     ViewMismatchError,
     trace_path,
@@ -81,7 +85,7 @@ def test_steps_lie_between_the_crossings_that_rounding_tells_apart(seed, n_rows,
     random = np.random.RandomState(seed)
     start = random.choice([-1, -0.5, 0, 0.5, 1], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
     pull = random.choice([-1, -0.1, 0, 1, 2], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
-    positions = _shift._between_crossings(start, pull, rounding)
+    positions = _shift._between_crossings(start, pull, rounding, 0.0)
     assert positions[0] == 0
     assert (np.diff(positions) > 0).all()
     score = start[:, None] - positions[1:] * pull[:, None]
@@ -356,3 +360,91 @@ def test_groups_that_the_leaves_hardly_tell_apart_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert path.select(epsilon=0.01).accuracy_drop > 0.1  # and so it is
+
+
+def test_the_direction_is_that_of_the_weighted_rows_and_of_the_sample(monkeypatch):
+    model = GradientBoostingClassifier(n_estimators=10, random_state=0).fit(X[:3000], y[:3000])
+    view = view_ensemble(model)
+    placed = place(view, X[:3000], y[:3000], s[:3000])
+    weight = np.random.RandomState(0).randint(1, 4, 3000)
+    rows = replace(placed.rows, weight=weight)
+    weighted = _shift.order_shift(view, replace(placed, rows=rows), None)
+    target = _shift._row_weights(rows)
+    squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight / weight.mean(), target, None)
+    np.testing.assert_allclose(weighted.score, squares.solve(_shift.DAMPING, _shift.ITERATIONS))
+    unweighted = _shift.LeastSquares(placed.index, view.leaf_offset, np.ones(3000), target, None)
+    assert np.abs(weighted.score - unweighted.solve(_shift.DAMPING, _shift.ITERATIONS)).max() > 1e-3
+
+    monkeypatch.setattr(_shift, "SAMPLE", 500)
+    part = _shift._sample(placed.rows)
+    sampled = _shift.order_shift(view, placed, None)
+    expected = _shift.order_shift(view, place(view, X[:3000][part], y[:3000][part], s[:3000][part]), None)
+    np.testing.assert_array_equal(sampled.score, expected.score)
+
+
+@pytest.mark.parametrize("threshold", [0.3, 0.5, 0.8])
+def test_the_room_of_a_leaf_is_what_a_scale_leaves_it(threshold):
+    model = FixedThresholdClassifier(RandomForestClassifier(5, max_depth=4, random_state=0), threshold=threshold)
+    view = view_ensemble(model.fit(X[:3000], y[:3000]))
+    lower, higher = view.room(0.7)
+    assert view.shift(lower)[1] == pytest.approx(0.7)
+    assert view.shift(-higher)[1] == pytest.approx(0.7)
+    assert view.shift(0.999 * lower)[1] > 0.7
+    path = trace(model)
+    scoring = trace(model, select_on=None)
+    at_parity = int(np.argmax(scoring.discrimination <= 0))
+    assert scoring.scale(at_parity) > 0.6, "two rounds come near the factor that was asked for"
+    assert path.order.score.tolist() == scoring.order.score.tolist()
+
+
+def test_a_group_given_as_privileged_that_is_not_favoured():
+    model = RandomForestClassifier(10, max_depth=5, random_state=0).fit(X[:3000], y[:3000])
+    with pytest.warns(PrivilegedGroupWarning):
+        path = trace(model, privileged=trace(model).groups[0])
+    assert path.discrimination[-1] < path.discrimination[0] < 0
+
+
+def test_a_forest_of_one_leaf_has_nothing_to_shift():
+    model = RandomForestClassifier(3, min_samples_leaf=3000, random_state=0).fit(X[:3000], y[:3000])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IndistinctGroupsWarning)
+        path = trace(model)
+    assert (path.discrimination == 0).all()
+
+
+def test_scores_that_are_not_those_of_the_leaves_are_caught_after_writing(path, monkeypatch):
+    view = type(view_ensemble(path.model))
+    own = view._model_score
+    monkeypatch.setattr(view, "_model_score", lambda self, X: own(self, X) + 1e-6)
+    with pytest.raises(ViewMismatchError, match="do not give its own predictions: 0 of 100 decisions differ"):
+        path.model_at(3)
+
+
+def test_probabilities_narrowed_by_more_than_a_half_are_warned_of():
+    path = trace(RandomForestClassifier(20, max_depth=6, random_state=0).fit(X[:3000], y[:3000]))
+    scales = np.array([path.scale(step) for step in range(0, path.n_steps + 1, 20)])
+    above, below = 20 * (np.flatnonzero(scales >= 0.5)[-1]), 20 * np.flatnonzero(scales < 0.5)[0]
+    path.model_at(above)  # a warning would be an error
+    with pytest.warns(NarrowProbabilitiesWarning):
+        path.model_at(below)
+
+
+def test_every_step_of_a_forest_that_adds_float32_can_be_written():
+    xgboost = pytest.importorskip("xgboost")
+    rough = {"learning_rate": 1.0, "reg_lambda": 0.0, "min_child_weight": 0.0, "max_depth": 10}
+    model = xgboost.XGBClassifier(n_estimators=20, n_jobs=1, **rough).fit(X[:600], y[:600])
+    path = trace_path(model, X[:600], y[:600], sensitive_features=s[:600])
+    assert path.n_steps > 50
+    for step in (1, path.n_steps // 2, path.n_steps - 1, path.n_steps):
+        path.model_at(step)
+
+
+def test_the_cut_off_is_part_of_what_a_path_was_traced_for():
+    for inside in (RandomForestClassifier(3, random_state=0), HistGradientBoostingClassifier(max_iter=5)):
+        model = FixedThresholdClassifier(inside, threshold=0.7).fit(X[:3000], y[:3000])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IndistinctGroupsWarning)
+            stored = pickle.loads(pickle.dumps(trace(model, strategy="auto")))
+        stored.model.threshold = 0.3
+        with pytest.raises(ModelChangedError):
+            stored.model_at(1)

@@ -32,8 +32,7 @@ class AveragedView(EnsembleView):
     writable: np.ndarray
 
     @property
-    def shiftable(self) -> bool:
-        """Whether every leaf can hold any fraction."""
+    def shiftable(self) -> bool:  # type: ignore[override]
         return bool(self.writable.all())
 
     @property
@@ -93,6 +92,11 @@ class AveragedView(EnsembleView):
     @property
     def rounding(self) -> float:  # type: ignore[override]
         return (self.n_trees + 4) * 2.0**-48
+
+    def rounding_along(self, direction: np.ndarray) -> float:
+        # Leaves that leave [0, 1] are scaled, and scores with them; rounding is not.
+        room = min(self.favorable_cut, 1 - self.favorable_cut)
+        return self.rounding * self.n_trees * float(np.abs(direction).max()) / room
 
     # Fixed point: integers add up to the same sum in any order.
 
@@ -156,6 +160,9 @@ class AveragedView(EnsembleView):
 
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         return self.leaf_value[index.T + self.leaf_offset[:-1], 1].mean(axis=1)
+
+    def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:
+        return np.ones(index.shape[1])
 
     def favor(self, leaf_value: np.ndarray) -> np.ndarray:
         return leaf_value[:, 1]

@@ -68,6 +68,9 @@ class EnsembleView(ABC):
         The largest score whose sign the model, adding in its own type and order, might see otherwise.
     """
 
+    shiftable: bool = True
+    """Whether the score of every leaf can be changed by any amount."""
+
     votes: ClassVar[bool]
     """Whether each leaf is a vote, so that flipping it makes sense, or a correction to the trees before it."""
 
@@ -150,6 +153,14 @@ class EnsembleView(ABC):
     @abstractmethod
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         """The same score as a sum of the leaves."""
+
+    @abstractmethod
+    def rounding_along(self, direction: np.ndarray) -> float:
+        """By how much `rounding` grows for each ``direction`` that is taken off the leaf scores."""
+
+    @abstractmethod
+    def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:
+        """The sum of the sizes of what `leaf_sum` adds up, which is what its rounding goes by; at least 1."""
 
     @abstractmethod
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
@@ -238,7 +249,8 @@ class EnsembleView(ABC):
 
     def fingerprint(self) -> str:
         """SHA-256 of the classes, the splits and the leaves: which rows they hold and what they say."""
-        digest = hashlib.sha256(repr((self.classes.tolist(), self.bias)).encode())
+        decision = (self.classes.tolist(), self.bias, self.threshold, self.around.cutoff)
+        digest = hashlib.sha256(repr(decision).encode())
         for part in (self.leaf_offset, self.leaf_node, self.leaf_value, *self._splits()):
             digest.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
         return digest.hexdigest()
@@ -256,7 +268,7 @@ class EnsembleView(ABC):
             model_score, model_decides = self.model_score(given), self.decides(given)
         n_wrong = np.count_nonzero(self.decide(leaves, given) != model_decides)
         off_by = np.abs(self.leaf_sum(leaves) - model_score)
-        if n_wrong or not np.all(off_by <= self.score_tolerance * np.maximum(1, np.abs(model_score))):
+        if n_wrong or not np.all(off_by <= self.score_tolerance * self.leaf_magnitude(leaves)):
             raise ViewMismatchError(
                 f"the leaves of this {type(self.model).__name__} do not give its own predictions: {n_wrong} of "
                 f"{len(sample)} decisions differ, and scores by up to {off_by.max():.2g}. A class that overrides "

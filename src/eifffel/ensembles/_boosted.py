@@ -1,6 +1,5 @@
 """Ensembles whose trees correct each other: each leaf holds a term of a sum, the raw score."""
 
-from abc import abstractmethod
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -31,9 +30,9 @@ class BoostedView(EnsembleView):
 
     raw_bias: float
 
-    @abstractmethod
     def raw_cut(self) -> float:
         """The raw score above which the ensemble itself decides for the second class."""
+        return 0.0
 
     def raw_of_probability(self, probability: float) -> float:
         """The raw score at which the second class has this probability."""
@@ -63,8 +62,15 @@ class BoostedView(EnsembleView):
     @cached_property
     def rounding(self) -> float:  # type: ignore[override]
         """Of the sum over the trees, and of the probability that is compared with the cut-off."""
-        largest = np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_offset[:-1]).sum() + abs(self.raw_bias)
-        return float(self._sum_rounding(largest) + self._probability_rounding())
+        largest = self._largest_sum(self.leaf_value) + abs(self.raw_bias)
+        return self._sum_rounding(largest) + self._probability_rounding()
+
+    def rounding_along(self, direction: np.ndarray) -> float:
+        return self._sum_rounding(self._largest_sum(direction))
+
+    def _largest_sum(self, value: np.ndarray) -> float:
+        """The largest sum that leaves of these values could add up to."""
+        return float(np.maximum.reduceat(np.abs(value), self.leaf_offset[:-1]).sum())
 
     def _probability_rounding(self) -> float:
         cutoff = self.around.cutoff
@@ -81,6 +87,9 @@ class BoostedView(EnsembleView):
 
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         return self.sum_leaves(index, self.leaf_value) + self.raw_bias
+
+    def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:
+        return np.maximum(1, self.sum_leaves(index, np.abs(self.leaf_value)) + abs(self.raw_bias))
 
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
         score = self.sum_leaves(index, self.leaf_score, n_jobs=n_jobs) + self.bias
@@ -103,3 +112,17 @@ class BoostedView(EnsembleView):
 
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         return self.leaf_value - self._sign * amount, 1.0
+
+
+def constrains(constraints: Any) -> bool:
+    """Whether any of these monotonic constraints is one.
+
+    They come as a list, an array, a dict, or text such as "(1,0,-1)", "0,0,1" or "0:1,name:-1".
+    """
+    if constraints is None:
+        return False
+    if isinstance(constraints, str):
+        constraints = [part.rpartition(":")[2] for part in constraints.strip("() ").split(",") if part.strip()]
+    elif isinstance(constraints, dict):
+        constraints = list(constraints.values())
+    return any(int(constraint) != 0 for constraint in constraints)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
@@ -46,7 +46,7 @@ class CatBoostView(BoostedView):
                 f"this {name} has the loss function {given}, whose score is not known to be a margin between two "
                 f"classes; train it with {', '.join(map(repr, LOSSES[:-1]))} or {LOSSES[-1]!r} on a label of two values"
             )
-        if _constrains(params.get("monotone_constraints")):
+        if constrains(params.get("monotone_constraints")):
             raise UnsupportedModelError(
                 f"this {name} has monotone_constraints, and shifting leaves breaks such constraints; train it without"
             )
@@ -110,14 +110,3 @@ class CatBoostView(BoostedView):
         model.load_model(stream=io.BytesIO(self.model._serialize_model()))
         model._n_features_in = self.model.n_features_in_  # reading sets it to 0
         return model
-
-
-def _constrains(constraints: Any) -> bool:
-    """Whether any of the monotone constraints, which come as list, dict, "(1,0,-1)" or "0:1,name:-1", is one."""
-    if constraints is None:
-        return False
-    if isinstance(constraints, str):
-        constraints = [part.rpartition(":")[2] for part in constraints.strip("() ").split(",") if part]
-    elif isinstance(constraints, dict):
-        constraints = constraints.values()
-    return any(int(constraint) != 0 for constraint in constraints)

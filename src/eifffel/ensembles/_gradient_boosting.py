@@ -30,14 +30,16 @@ class GradientBoostingView(BoostedView):
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
+        if model.learning_rate == 0:
+            raise UnsupportedModelError(
+                "this GradientBoostingClassifier has the learning_rate 0, so that its leaves say nothing; train it "
+                "with a larger one"
+            )
         if model.init is not None and model.init != "zero":
             raise UnsupportedModelError(
                 f"this GradientBoostingClassifier starts from init={model.init!r}, whose score differs from row to "
                 "row; eifffel edits those that start from a constant, init=None or 'zero'"
             )
-
-    def raw_cut(self) -> float:
-        return 0.0
 
     def raw_of_probability(self, probability: float) -> float:
         # The exponential loss estimates half the log-odds.

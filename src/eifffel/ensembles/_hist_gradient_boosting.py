@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_trees, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
@@ -28,9 +28,7 @@ class HistGradientBoostingView(BoostedView):
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
-        constraints = model.monotonic_cst
-        given = constraints.values() if isinstance(constraints, dict) else constraints
-        if given is not None and np.any(list(given)):
+        if constrains(model.monotonic_cst):
             raise UnsupportedModelError(
                 "this HistGradientBoostingClassifier has monotonic_cst, and shifting leaves breaks such constraints; "
                 "train it without them"
@@ -39,9 +37,6 @@ class HistGradientBoostingView(BoostedView):
     @staticmethod
     def _predictors(model: Any) -> list[Any]:
         return [trees[0] for trees in model._predictors]
-
-    def raw_cut(self) -> float:
-        return 0.0
 
     def _check_rows(self, X: Any) -> Any:
         return self.model._preprocess_X(X, reset=False)

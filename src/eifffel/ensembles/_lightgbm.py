@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
@@ -29,6 +29,9 @@ class LightGBMView(BoostedView):
         self._n_iterations = max(self._booster.best_iteration, -1) or -1
         self._text = self._booster.model_to_string(num_iteration=self._n_iterations)
         self._refuse_trained()
+        # Trained without names of columns, it takes frames whatever their columns are called.
+        names = self._booster.feature_name()
+        self._named = names != [f"Column_{k}" for k in range(len(names))]
         sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self._text, re.MULTILINE)]
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in sizes])
         # All digits are in the text; asking for one leaf after another takes longer.
@@ -41,8 +44,9 @@ class LightGBMView(BoostedView):
         if not hasattr(model, "get_params"):  # a Booster is always trained
             return
         params = model.get_params()
-        _refuse_if(any(params.get(name) for name in LINEAR_PARAMETERS), model, "linear_tree")
-        _refuse_if(np.any([np.any(params.get(name) or 0) for name in MONOTONE_PARAMETERS]), model, "monotone")
+        linear = [str(params.get(name)).lower() in ("true", "1") for name in LINEAR_PARAMETERS]
+        _refuse_if(any(linear), model, "linear_tree")
+        _refuse_if(any(constrains(params.get(name)) for name in MONOTONE_PARAMETERS), model, "monotone")
         objective = params.get("objective")
         if objective is not None and objective not in OBJECTIVES:
             _refuse_objective(model, objective)
@@ -73,15 +77,12 @@ class LightGBMView(BoostedView):
     def feature_names(self) -> list[str]:
         return self._booster.feature_name() if self.model is self._booster else super().feature_names
 
-    def raw_cut(self) -> float:
-        return 0.0
-
     def raw_of_probability(self, probability: float) -> float:
         # boosting="rf" averages the trees, and its raw score is their sum.
         return super().raw_of_probability(probability) / self._sigmoid * (self.n_trees if self._averages else 1)
 
     def _predict(self, X: Any, **kind: Any) -> Any:
-        return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=True, **kind)
+        return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=self._named, **kind)
 
     def _check_rows(self, X: Any) -> Any:
         self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
@@ -94,8 +95,8 @@ class LightGBMView(BoostedView):
         return self._predict(X, raw_score=True)
 
     def decides(self, X: Any) -> np.ndarray:
-        if self.around.outer is self._booster:  # it gives probabilities only
-            return (self._sign * (self._predict(X) - 0.5)) > 0
+        if self.model is self._booster:  # it gives probabilities only
+            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
         return super().decides(X)
 
     def _splits(self) -> Iterable[Any]:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
@@ -60,7 +60,7 @@ class XGBoostView(BoostedView):
         _refuse_if(model.booster == "gblinear", model, "gblinear")
         _refuse_objective(model, model.objective)
         _refuse_if(getattr(model, "multi_strategy", None) == "multi_output_tree", model, "vector leaves")
-        _refuse_if(_is_constrained(model.monotone_constraints), model, "monotone")
+        _refuse_if(constrains(model.monotone_constraints), model, "monotone")
 
     def _refuse_trained(self, learner: dict[str, Any]) -> None:
         """What only the trained booster can tell, such as one that was read from a file."""
@@ -71,7 +71,7 @@ class XGBoostView(BoostedView):
         _refuse_if(max(sizes) > 1, self.model, "vector leaves")
         # Known of a booster that was trained or unpickled; model files do not say it.
         train = _gbtree(json.loads(self._booster.save_config())["learner"])["tree_train_param"]
-        _refuse_if(_is_constrained(train["monotone_constraints"]), self.model, "monotone")
+        _refuse_if(constrains(train["monotone_constraints"]), self.model, "monotone")
         weights = learner["gradient_booster"].get("weight_drop", [1.0])
         _refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, "weightless")
 
@@ -105,13 +105,10 @@ class XGBoostView(BoostedView):
         names = self._booster.feature_names
         return [f"x{k}" for k in range(self._booster.num_features())] if names is None else names
 
-    def raw_cut(self) -> float:
-        return 0.0
-
     def _sum_rounding(self, largest: float) -> float:
-        # Several times what was measured of scores near the threshold, which grows as the root of the number of trees:
-        # errors cancel. The worst case would count so many scores as rounding that no step lay between two crossings.
-        return 5e-7 * float(np.sqrt(self.n_trees))
+        # Some ten times what was measured of scores near the threshold: errors cancel, and grow with the root of the
+        # number of trees. The worst case would count so many scores as rounding that no step lay between crossings.
+        return 2**-23 * float(np.sqrt(self.n_trees)) * max(1.0, largest / 8)
 
     def _matrix(self, X: Any) -> Any:
         """Rows as XGBoost's DMatrix; rows without names of columns get those of the booster."""
@@ -141,8 +138,8 @@ class XGBoostView(BoostedView):
         return self._predict(X, output_margin=True)
 
     def decides(self, X: Any) -> np.ndarray:
-        if self.around.outer is self._booster:  # it gives probabilities only
-            return (self._predict(X) > 0.5) == self.classes[self.favorable]
+        if self._is_bare:  # it gives probabilities only
+            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
         return super().decides(X)
 
     def _splits(self) -> Iterable[Any]:
@@ -192,14 +189,6 @@ def _bias_of(document: dict[str, Any]) -> float:
     if document["version"] >= [3, 2]:  # of the library, not of the one that trained the model
         probability = np.clip(probability, np.float32(1e-6), one - np.float32(1e-6))
     return float(-np.log(one / probability - one))
-
-
-def _is_constrained(constraints: Any) -> bool:
-    """Whether monotone_constraints, by position, by name or as text such as "(1,0)", hold any."""
-    if isinstance(constraints, str):
-        return "1" in constraints
-    given = constraints.values() if isinstance(constraints, dict) else constraints
-    return given is not None and bool(np.any(list(given)))
 
 
 def _refuse_if(condition: bool, model: Any, what: str) -> None:

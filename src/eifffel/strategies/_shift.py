@@ -31,7 +31,7 @@ ROUNDS = 2
 BOUNDED_ITERATIONS = 15
 # More rows do not make the direction better, only slower.
 SAMPLE = 100_000
-# A row that the direction pulls less than this, relative to the one it pulls most, never changes its decision.
+# A row that the direction pulls less than this, relative to the one it pulls most, makes no step.
 NO_PULL = 1e-9
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
@@ -56,7 +56,8 @@ class ShiftOrder(EditOrder):
 
     def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
-        return replace(self, positions=_between_crossings(start, pull, view.rounding))
+        growth = view.rounding_along(self.score)
+        return replace(self, positions=_between_crossings(start, pull, view.rounding, growth))
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
         rows = placed.rows
@@ -106,16 +107,16 @@ class ShiftOrder(EditOrder):
         return start, view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
 
-def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float) -> np.ndarray:
+def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float, growth: float) -> np.ndarray:
     """Lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
 
-    Around its crossing a row's score is within rounding of 0, and the written model may decide either way. Where such
-    stretches overlap there is no step.
+    Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
+    either way. Where such stretches overlap there is no step.
     """
     size = np.abs(pull)
-    moved = size > NO_PULL * size.max(initial=0)
-    toward = start[moved] * np.sign(pull[moved])
-    low, high = (toward - rounding) / size[moved], (toward + rounding) / size[moved]
+    moved = size > max(NO_PULL * size.max(initial=0), 2 * growth)
+    toward, size = start[moved] * np.sign(pull[moved]), size[moved]
+    low, high = (toward - rounding) / (size + growth), (toward + rounding) / (size - growth)
     ahead = high > 0
     order = np.argsort(low[ahead], kind="stable")
     low, reach = low[ahead][order], np.maximum.accumulate(high[ahead][order])
@@ -144,17 +145,19 @@ def order_shift(
     lower, raise_ = view.room(SCALE)
     for _ in range(0 if np.isinf(lower).all() else ROUNDS):
         parity = _parity(order, view, placed, n_jobs)
+        if parity == 0:  # no row can be moved
+            break
         within = squares.solve_within(-raise_ / parity, lower / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
         order = replace(order, score=within)
     return order
 
 
 def _parity(order: ShiftOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None) -> float:
-    """The lambda at which these rows show no discrimination, or the last."""
+    """The lambda at which these rows show no discrimination; the last, if that never or already is so."""
     order = order.on_rows(view, placed.index, n_jobs=n_jobs)
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
     reached = metrics.discrimination(favorable, placed.rows.weigh_cells()) <= 0
-    return float(order.positions[np.argmax(reached) if reached.any() else -1])
+    return float(order.positions[np.argmax(reached) or -1])
 
 
 def _row_weights(rows: Rows) -> np.ndarray:
