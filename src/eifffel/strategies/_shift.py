@@ -91,12 +91,13 @@ class ShiftOrder(EditOrder):
         rows = placed.rows
         start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
         first = view.decide(placed.index, placed.X, n_jobs=n_jobs)
+        moved = _is_moved(pull)
         with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = start / pull
-        # Never, where it lies behind or there is no pull; a row that no step moves stays as the model decides it.
-        crosses = crossing >= 0
-        step = np.searchsorted(self.positions, np.where(crosses, crossing, np.inf), side="left")
-        before = np.where((start == 0) & (pull == 0), first, start > 0)
+            crossing = np.where(moved, start / pull, np.inf)
+        # Never, where it lies behind.
+        step = np.searchsorted(self.positions, np.where(crossing >= 0, crossing, np.inf), side="left")
+        # A row at the threshold that no step moves stays as the model decides it.
+        before = np.where(~moved & (np.abs(start) <= view.rounding), first, start > 0)
         changes = np.zeros((2 * rows.n_labels, self.n_steps + 1), np.int64)
         _kernels.count_crossings(first, before, pull < 0, np.maximum(step, 1), rows.cell, rows.weight, changes)
         return cumulate([changes], rows.n_labels)
@@ -107,15 +108,20 @@ class ShiftOrder(EditOrder):
         return start, view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
 
+def _is_moved(pull: np.ndarray) -> np.ndarray:
+    """Whether the direction pulls each row at all."""
+    size = np.abs(pull)
+    return size > NO_PULL * size.max(initial=0)
+
+
 def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float, growth: float) -> np.ndarray:
     """Lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
 
     Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
     either way. Where such stretches overlap there is no step.
     """
-    size = np.abs(pull)
-    moved = size > max(NO_PULL * size.max(initial=0), 2 * growth)
-    toward, size = start[moved] * np.sign(pull[moved]), size[moved]
+    moved = _is_moved(pull) & (np.abs(pull) > 2 * growth)
+    toward, size = start[moved] * np.sign(pull[moved]), np.abs(pull[moved])
     low, high = (toward - rounding) / (size + growth), (toward + rounding) / (size - growth)
     ahead = high > 0
     order = np.argsort(low[ahead], kind="stable")
@@ -142,12 +148,12 @@ def order_shift(
     weight = rows.weight / rows.weight.mean()
     squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
     order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), positions=np.zeros(1))
-    lower, raise_ = view.room(SCALE)
-    for _ in range(0 if np.isinf(lower).all() else ROUNDS):
+    down, up = view.room(SCALE)
+    for _ in range(0 if np.isinf(down).all() else ROUNDS):
         parity = _parity(order, view, placed, n_jobs)
         if parity == 0:  # no row can be moved
             break
-        within = squares.solve_within(-raise_ / parity, lower / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
+        within = squares.solve_within(-up / parity, down / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
         order = replace(order, score=within)
     return order
 
