@@ -336,7 +336,7 @@ def report_cost(n_rows: int, repeats: int) -> None:
     say()
     say(f"Two cores. Each ratio is the median of {repeats}, numerator and denominator measured one after the other.")
     say()
-    say("On Adult, scoring rows and selection rows as above, leaf indices included:")
+    say("On Adult, 60% of the rows to train and score on and 20% to select on, leaf indices included:")
     say()
     say("| model | path / training | writing and checking one step / training |")
     say("|---|---|---|")
