@@ -32,7 +32,7 @@ class AveragedView(EnsembleView):
     writable: np.ndarray
 
     @property
-    def shiftable(self) -> bool:  # type: ignore[override]
+    def shiftable(self) -> bool:
         return bool(self.writable.all())
 
     @property
@@ -82,15 +82,15 @@ class AveragedView(EnsembleView):
         return self.writable & (favorable != unfavorable) & (swapped != self.leaf_favorable)
 
     @property
-    def leaf_score(self) -> np.ndarray:  # type: ignore[override]
+    def leaf_score(self) -> np.ndarray:
         return (self.leaf_value[:, 1] - self.favorable_cut) / self.n_trees
 
     @property
-    def bias(self) -> float:  # type: ignore[override]
+    def bias(self) -> float:
         return 0.0
 
     @property
-    def rounding(self) -> float:  # type: ignore[override]
+    def rounding(self) -> float:
         return (self.n_trees + 4) * 2.0**-48
 
     def rounding_along(self, direction: np.ndarray) -> float:

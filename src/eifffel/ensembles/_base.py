@@ -60,16 +60,7 @@ class EnsembleView(ABC):
         Node id of each leaf in its own tree, by the library's own numbers.
     leaf_value : ndarray
         What the leaves hold, one entry or row for each; what `write` takes.
-    leaf_score : ndarray of shape (n_leaves,)
-        What each leaf adds to the score of its rows.
-    bias : float
-        What is added to the score of every row; the model's decision threshold is subtracted in it.
-    rounding : float
-        The largest score whose sign the model, adding in its own type and order, might see otherwise.
     """
-
-    shiftable: bool = True
-    """Whether the score of every leaf can be changed by any amount."""
 
     votes: ClassVar[bool]
     """Whether each leaf is a vote, so that flipping it makes sense, or a correction to the trees before it."""
@@ -83,9 +74,6 @@ class EnsembleView(ABC):
     leaf_offset: np.ndarray
     leaf_node: np.ndarray
     leaf_value: np.ndarray
-    leaf_score: np.ndarray
-    bias: float
-    rounding: float
 
     def __init__(self, model: Any, around: Around, favorable: Any):
         self.model = model
@@ -154,6 +142,21 @@ class EnsembleView(ABC):
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         """The same score as a sum of the leaves."""
 
+    @property
+    @abstractmethod
+    def leaf_score(self) -> np.ndarray:
+        """What each leaf adds to the score of its rows, shape (n_leaves,)."""
+
+    @property
+    @abstractmethod
+    def bias(self) -> float:
+        """What is added to the score of every row; the model's decision threshold is subtracted in it."""
+
+    @property
+    @abstractmethod
+    def rounding(self) -> float:
+        """The largest score whose sign the model, adding in its own type and order, might see otherwise."""
+
     @abstractmethod
     def rounding_along(self, direction: np.ndarray) -> float:
         """By how much `rounding` grows for each ``direction`` that is taken off the leaf scores."""
@@ -195,6 +198,11 @@ class EnsembleView(ABC):
         """The `model_score` at which the decision turns."""
 
     # What follows from it.
+
+    @property
+    def shiftable(self) -> bool:
+        """Whether the score of every leaf can be changed by any amount."""
+        return True
 
     @property
     def n_trees(self) -> int:

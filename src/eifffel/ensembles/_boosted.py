@@ -52,15 +52,15 @@ class BoostedView(EnsembleView):
         return self.raw_of_probability(cutoff.value if cutoff.positive == 1 else 1 - cutoff.value)
 
     @property
-    def leaf_score(self) -> np.ndarray:  # type: ignore[override]
+    def leaf_score(self) -> np.ndarray:
         return self._sign * self.leaf_value
 
     @property
-    def bias(self) -> float:  # type: ignore[override]
+    def bias(self) -> float:
         return self._sign * (self.raw_bias - self._cut)
 
-    @cached_property
-    def rounding(self) -> float:  # type: ignore[override]
+    @property
+    def rounding(self) -> float:
         """Of the sum over the trees, and of the probability that is compared with the cut-off."""
         largest = self._largest_sum(self.leaf_value) + abs(self.raw_bias)
         return self._sum_rounding(largest) + self._probability_rounding()

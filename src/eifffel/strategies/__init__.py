@@ -80,7 +80,7 @@ def resolve_strategy(strategy: str, view: EnsembleView | type[EnsembleView]) -> 
             f"strategy={strategy!r} flips leaves, and those of a boosted ensemble are corrections to the trees before "
             "them, not votes: flipped, they spoil its decisions. Use strategy='shift', or 'auto', which is shift here"
         )
-    if strategy == "shift" and not view.shiftable:
+    if strategy == "shift" and isinstance(view, EnsembleView) and not view.shiftable:
         raise UnsupportedModelError(
             "strategy='shift' moves every leaf, and a tree of it saw rows of one class only and cannot hold another "
             "fraction; use strategy='leaf', or train with larger samples"

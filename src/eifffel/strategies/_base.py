@@ -16,12 +16,14 @@ class EditOrder(ABC):
     ----------
     score : ndarray of shape (n_leaves,)
         Why each leaf of the ensemble is edited; 0 or NaN where it is not.
-    positions : ndarray of shape (n_steps + 1,)
-        How far each step is from the model as it came.
     """
 
     score: np.ndarray
-    positions: np.ndarray
+
+    @property
+    @abstractmethod
+    def positions(self) -> np.ndarray:
+        """How far each step is from the model as it came, shape (n_steps + 1,)."""
 
     @property
     def n_steps(self) -> int:

@@ -32,7 +32,7 @@ class FlipOrder(EditOrder):
     score: np.ndarray
 
     @cached_property
-    def positions(self) -> np.ndarray:  # type: ignore[override]
+    def positions(self) -> np.ndarray:
         """How many leaves are flipped after each step."""
         n_steps = int(self.step[-1]) if len(self.step) else 0
         return np.searchsorted(self.step, np.arange(n_steps + 1), side="right")

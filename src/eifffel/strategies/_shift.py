@@ -29,7 +29,7 @@ ITERATIONS = 10
 SCALE = 0.7
 ROUNDS = 2
 BOUNDED_ITERATIONS = 15
-# More rows do not make the direction better, only slower.
+# Rows that the direction is fitted on at most: on more, a path would cost more than it need.
 SAMPLE = 100_000
 # A row that the direction pulls less than this, relative to the one it pulls most, makes no step.
 NO_PULL = 1e-9
@@ -47,17 +47,21 @@ class ShiftOrder(EditOrder):
     ----------
     score : ndarray of shape (n_leaves,)
         The direction: what is taken off the score of each leaf at ``lambda = 1``.
-    positions : ndarray of shape (n_steps + 1,)
+    reach : ndarray of shape (n_steps + 1,)
         Lambda at each step, 0 at step 0.
     """
 
     score: np.ndarray
-    positions: np.ndarray
+    reach: np.ndarray
+
+    @property
+    def positions(self) -> np.ndarray:
+        return self.reach
 
     def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
         growth = view.rounding_along(self.score)
-        return replace(self, positions=_between_crossings(start, pull, view.rounding, growth))
+        return replace(self, reach=_between_crossings(start, pull, view.rounding, growth))
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
         rows = placed.rows
@@ -147,7 +151,7 @@ def order_shift(
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
     squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
-    order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), positions=np.zeros(1))
+    order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), reach=np.zeros(1))
     down, up = view.room(SCALE)
     for _ in range(0 if np.isinf(down).all() else ROUNDS):
         parity = _parity(order, view, placed, n_jobs)
