@@ -484,3 +484,14 @@ def test_several_classes_or_labels_are_refused():
     vectors = xgboost.XGBClassifier(n_estimators=2, multi_strategy="multi_output_tree", tree_method="hist")
     with pytest.raises(UnsupportedModelError, match="trained on several labels"):
         view_ensemble(vectors.fit(X, labels).get_booster())
+
+
+@pytest.mark.parametrize(("n_trees", "rate"), [(20, 1.0), (200, 0.3), (800, 0.1)])
+def test_scores_near_the_threshold_are_off_by_a_fraction_of_the_rounding(n_trees, rate):
+    rows, labels, _ = people(3000, seed=1)
+    model = xgboost.XGBClassifier(n_estimators=n_trees, learning_rate=rate, max_depth=5, n_jobs=1).fit(rows, labels)
+    view = view_ensemble(model)
+    score = view.leaf_sum(view.apply(view.check_rows(rows)))
+    near = np.abs(score) < 0.5
+    assert near.sum() > 50
+    assert np.abs(score - view.model_score(rows))[near].max() < view.rounding / 3

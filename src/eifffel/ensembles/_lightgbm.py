@@ -1,6 +1,5 @@
 """View of LightGBM's LGBMClassifier and of its Booster, whose labels are 0 and 1."""
 
-import copy
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -9,8 +8,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.ensembles._boosted import constrains
+from eifffel.ensembles._boosters import BoosterView
+from eifffel.ensembles._treewise import leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
 # Objectives whose raw score is the log-odds of the second class, up to a factor.
@@ -19,12 +19,11 @@ MONOTONE_PARAMETERS = ("monotone_constraints", "mc", "monotone_constraint", "mon
 LINEAR_PARAMETERS = ("linear_tree", "linear_trees")
 
 
-class LightGBMView(BoostedView):
+class LightGBMView(BoosterView):
     """Leaf values stand in the text of the model and are set one by one; the first tree carries the bias."""
 
     def __init__(self, model: Any, around: Around, favorable: Any):
         super().__init__(model, around, favorable)
-        self._booster = _booster_of(model)
         # With early stopping, predict uses the trees up to the best iteration.
         self._n_iterations = max(self._booster.best_iteration, -1) or -1
         self._text = self._booster.model_to_string(num_iteration=self._n_iterations)
@@ -38,6 +37,10 @@ class LightGBMView(BoostedView):
         values = re.findall(r"^leaf_value=(.*)$", self._text, re.MULTILINE)
         self.leaf_value = np.array(" ".join(values).split(), np.float64)
         self.raw_bias = 0.0
+
+    @staticmethod
+    def _booster_of(model: Any) -> Any:
+        return model.booster_ if hasattr(model, "booster_") else model
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
@@ -64,18 +67,9 @@ class LightGBMView(BoostedView):
         self._sigmoid = float(settings.get("sigmoid", 1))
         self._averages = "average_output" in fields
 
-    @classmethod
-    def check_fitted(cls, model: Any) -> None:
-        if hasattr(model, "get_params"):
-            super().check_fitted(model)
-
-    @staticmethod
-    def classes_of(model: Any) -> np.ndarray:
-        return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
-
     @property
     def feature_names(self) -> list[str]:
-        return self._booster.feature_name() if self.model is self._booster else super().feature_names
+        return self._booster.feature_name() if self._is_bare else super().feature_names
 
     def raw_of_probability(self, probability: float) -> float:
         # boosting="rf" averages the trees, and its raw score is their sum.
@@ -88,31 +82,17 @@ class LightGBMView(BoostedView):
         self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
         return X
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
-        return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
-
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, raw_score=True)
-
-    def decides(self, X: Any) -> np.ndarray:
-        if self.model is self._booster:  # it gives probabilities only
-            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
-        return super().decides(X)
 
     def _splits(self) -> Iterable[Any]:
         yield self._text.encode()
 
     def _write(self, leaf_value: np.ndarray) -> Any:
-        # A copy by copy.deepcopy forgets the best iteration and the parameters.
-        booster = self._booster.__class__.__new__(self._booster.__class__)
-        booster.__setstate__(self._booster.__getstate__())
+        booster = self._copy_booster()
         for t, leaf, value in zip(self.leaf_tree.tolist(), self.leaf_node.tolist(), leaf_value.tolist(), strict=True):
             booster.set_leaf_output(t, leaf, value)
-        return booster if self.model is self._booster else copy.deepcopy(self.model, {id(self._booster): booster})
-
-
-def _booster_of(model: Any) -> Any:
-    return model.booster_ if hasattr(model, "booster_") else model
+        return self._around_booster(booster)
 
 
 def _refuse_if(condition: Any, model: Any, what: str) -> None:

@@ -1,6 +1,5 @@
 """View of XGBoost's XGBClassifier and XGBRFClassifier, and of its Booster, whose labels are 0 and 1."""
 
-import copy
 import json
 from collections.abc import Iterable
 from importlib import import_module
@@ -11,8 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._around import Around
-from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.ensembles._boosted import constrains
+from eifffel.ensembles._boosters import BoosterView
+from eifffel.ensembles._treewise import leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
 # Objectives whose raw score is the log-odds of the second class, and whose prediction is its probability.
@@ -26,7 +26,7 @@ OTHER_OBJECTIVES = {
 SMALLEST_WEIGHT = 1e-30
 
 
-class XGBoostView(BoostedView):
+class XGBoostView(BoosterView):
     """Leaf values stand in the JSON form of the model, with the thresholds of the splits."""
 
     score_tolerance = 1e-5
@@ -34,7 +34,6 @@ class XGBoostView(BoostedView):
 
     def __init__(self, model: Any, around: Around, favorable: Any):
         super().__init__(model, around, favorable)
-        self._booster = _booster_of(model)
         self._raw = bytes(self._booster.save_raw("json"))
         document = json.loads(self._raw)
         learner = document["learner"]
@@ -51,6 +50,10 @@ class XGBoostView(BoostedView):
         self._weight = drop[self.leaf_tree]
         self.leaf_value = np.concatenate(values) * self._weight
         self.raw_bias = _bias_of(document)
+
+    @staticmethod
+    def _booster_of(model: Any) -> Any:
+        return model.get_booster() if hasattr(model, "get_booster") else model
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
@@ -77,22 +80,13 @@ class XGBoostView(BoostedView):
 
     @classmethod
     def check_fitted(cls, model: Any) -> None:
-        if hasattr(model, "get_params"):
-            super().check_fitted(model)
+        super().check_fitted(model)
         try:
-            n_rounds = _booster_of(model).num_boosted_rounds()
+            n_rounds = cls._booster_of(model).num_boosted_rounds()
         except ValueError:  # XGBoost's own error: it has not seen any data
             n_rounds = 0
         if n_rounds == 0:
             raise NotFittedError(f"this {type(model).__name__} has no trees; train it first, for one round or more")
-
-    @staticmethod
-    def classes_of(model: Any) -> np.ndarray:
-        return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
-
-    @property
-    def _is_bare(self) -> bool:
-        return self.model is self._booster
 
     def _used_trees(self, learner: dict[str, Any]) -> list[dict[str, Any]]:
         model = _gbtree(learner)["model"]
@@ -106,8 +100,8 @@ class XGBoostView(BoostedView):
         return [f"x{k}" for k in range(self._booster.num_features())] if names is None else names
 
     def _sum_rounding(self, largest: float) -> float:
-        # Some ten times what was measured of scores near the threshold: errors cancel, and grow with the root of the
-        # number of trees. The worst case would count so many scores as rounding that no step lay between crossings.
+        # Several times the errors of scores near the threshold: they cancel, and grow with the root of the number of
+        # trees. The worst case would count so many scores as rounding that no step lay between crossings.
         return 2**-23 * float(np.sqrt(self.n_trees)) * max(1.0, largest / 8)
 
     def _matrix(self, X: Any) -> Any:
@@ -131,16 +125,8 @@ class XGBoostView(BoostedView):
             self.model.predict(first)
         return X
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
-        return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
-
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, output_margin=True)
-
-    def decides(self, X: Any) -> np.ndarray:
-        if self._is_bare:  # it gives probabilities only
-            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
-        return super().decides(X)
 
     def _splits(self) -> Iterable[Any]:
         yield self._raw
@@ -151,15 +137,10 @@ class XGBoostView(BoostedView):
         for t, tree in enumerate(self._used_trees(document["learner"])):
             for leaf in range(self.leaf_offset[t], self.leaf_offset[t + 1]):
                 tree["split_conditions"][self.leaf_node[leaf]] = stored[leaf]
-        booster = self._booster.__class__.__new__(self._booster.__class__)
-        booster.__setstate__(self._booster.__getstate__())
+        booster = self._copy_booster()
         booster.load_model(bytearray(json.dumps(document, ensure_ascii=False), "utf-8"))
         booster.load_config(self._booster.save_config())  # load_model forgets the parameters
-        return booster if self._is_bare else copy.deepcopy(self.model, {id(self._booster): booster})
-
-
-def _booster_of(model: Any) -> Any:
-    return model.get_booster() if hasattr(model, "get_booster") else model
+        return self._around_booster(booster)
 
 
 def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,59 @@
+"""What LightGBM and XGBoost have in common: a classifier around a Booster, or a bare Booster of the labels 0 and 1."""
+
+import copy
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._treewise import apply_blocks
+
+
+class BoosterView(BoostedView):
+    """A view of a Booster, alone or in its classifier."""
+
+    def __init__(self, model: Any, around: Around, favorable: Any):
+        super().__init__(model, around, favorable)
+        self._booster = self._booster_of(model)
+
+    @staticmethod
+    @abstractmethod
+    def _booster_of(model: Any) -> Any:
+        """The Booster of a classifier; a Booster itself."""
+
+    @abstractmethod
+    def _predict(self, X: Any, **kind: Any) -> Any:
+        """What the Booster predicts with the trees that count: probabilities of the second class, or another kind."""
+
+    @property
+    def _is_bare(self) -> bool:
+        return self.model is self._booster
+
+    @classmethod
+    def check_fitted(cls, model: Any) -> None:
+        if hasattr(model, "get_params"):  # a Booster is trained
+            super().check_fitted(model)
+
+    @staticmethod
+    def classes_of(model: Any) -> np.ndarray:
+        return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
+
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
+
+    def decides(self, X: Any) -> np.ndarray:
+        if self._is_bare:  # it gives probabilities only
+            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
+        return super().decides(X)
+
+    def _copy_booster(self) -> Any:
+        """By its state: copy.deepcopy forgets the best iteration and the parameters."""
+        booster = self._booster.__class__.__new__(self._booster.__class__)
+        booster.__setstate__(self._booster.__getstate__())
+        return booster
+
+    def _around_booster(self, booster: Any) -> Any:
+        """A copy of the model with another Booster inside."""
+        return booster if self._is_bare else copy.deepcopy(self.model, {id(self._booster): booster})
