@@ -10,16 +10,17 @@ LAYERS = [
     ["cli"],
     ["experiments"],
     ["eifffel"],  # the public names
-    ["baselines", "classifier"],
+    ["baselines", "classifier", "report"],
     ["splitting", "_meta"],
-    ["tracing"],
+    ["tracing", "storage"],
     ["display", "path"],
+    ["record"],
     ["rules", "selection"],
     ["strategies"],
     ["scoring"],
     ["leaves"],
-    ["ensembles", "datasets", "metrics"],
-    ["_validation", "_parallel", "_kernels", "_optional", "_writing"],
+    ["ensembles", "datasets", "metrics", "intervals"],
+    ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]
 ROOT = Path(eifffel.__file__).parent

@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from draws import people
 from eifffel import view_ensemble
+from eifffel.ensembles import Column, plain_columns
 from eifffel.rules import Bound, read_rules
 
 NAMES = ["a", "b", "c"]
@@ -18,7 +19,7 @@ NAMES = ["a", "b", "c"]
 def read_all(view, names):
     """The rules of every leaf, as if all were flipped."""
     becomes = ["unfavorable" if favorable else "favorable" for favorable in view.leaf_favorable]
-    return read_rules(view, np.arange(view.n_leaves), becomes, names)
+    return read_rules(view, np.arange(view.n_leaves), becomes, plain_columns(names))
 
 
 @settings(max_examples=60, deadline=None)
@@ -56,11 +57,11 @@ def test_each_rule_is_true_on_exactly_its_leafs_rows(seed, missing, scale, model
 @pytest.mark.parametrize(
     ("bound", "text"),
     [
-        (Bound(0, "age", -np.inf, 30.5, False), "age <= 30.5 (not missing)"),
-        (Bound(0, "age", 30.5, np.inf, True), "(age > 30.5 or missing)"),
-        (Bound(0, "age", 18.0, 30.5, False), "18 < age <= 30.5 (not missing)"),
-        (Bound(0, "age", np.inf, np.inf, True), "age is missing"),
-        (Bound(0, "age", -np.inf, np.inf, False), "age is not missing"),
+        (Bound(0, Column("age", "age"), -np.inf, 30.5, False), "age <= 30.5 (not missing)"),
+        (Bound(0, Column("age", "age"), 30.5, np.inf, True), "(age > 30.5 or missing)"),
+        (Bound(0, Column("age", "age"), 18.0, 30.5, False), "18 < age <= 30.5 (not missing)"),
+        (Bound(0, Column("age", "age"), np.inf, np.inf, True), "age is missing"),
+        (Bound(0, Column("age", "age"), -np.inf, np.inf, False), "age is not missing"),
     ],
 )
 def test_a_bound_reads_aloud(bound, text):
@@ -90,7 +91,7 @@ def test_the_text_of_a_threshold_parts_float32_values_as_the_threshold_does(low,
     for _ in range(steps):
         high = np.nextafter(high, np.float32(np.inf))
     threshold = (float(low) + float(high)) / 2
-    text = str(Bound(0, "x", -np.inf, threshold, False)).split(" <= ")[1].split(" ")[0]
+    text = str(Bound(0, Column("x", "x"), -np.inf, threshold, False)).split(" <= ")[1].split(" ")[0]
     for value in (low, float(high)):
         assert (value <= float(text)) == (value <= threshold)
 

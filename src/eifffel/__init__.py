@@ -1,5 +1,6 @@
 """Make trained tree ensembles fair by editing their leaves."""
 
+from eifffel._version import __version__
 from eifffel.classifier import EiFFFeLClassifier
 from eifffel.display import FairnessPathDisplay
 from eifffel.ensembles import view_ensemble
@@ -7,18 +8,22 @@ from eifffel.exceptions import (
     ConstraintNotMetWarning,
     IndistinctGroupsWarning,
     ModelChangedError,
+    ModelFileError,
     NarrowProbabilitiesWarning,
+    NoRecordError,
+    PickleWarning,
     PrivilegedGroupWarning,
+    StoredVersionWarning,
     UnsupportedModelError,
     ViewMismatchError,
 )
 from eifffel.path import FairnessPath
+from eifffel.record import undo
 from eifffel.rules import Rule
 from eifffel.selection import Selection
 from eifffel.splitting import DiscriminationAwareForestClassifier, DiscriminationAwareTreeClassifier
+from eifffel.storage import TRUSTED_TYPES, load, save
 from eifffel.tracing import trace_path
-
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "ConstraintNotMetWarning",
@@ -29,12 +34,21 @@ __all__ = [
     "FairnessPathDisplay",
     "IndistinctGroupsWarning",
     "ModelChangedError",
+    "ModelFileError",
     "NarrowProbabilitiesWarning",
+    "NoRecordError",
+    "PickleWarning",
     "PrivilegedGroupWarning",
     "Rule",
     "Selection",
+    "StoredVersionWarning",
+    "TRUSTED_TYPES",
     "UnsupportedModelError",
     "ViewMismatchError",
+    "__version__",
+    "load",
+    "save",
     "trace_path",
+    "undo",
     "view_ensemble",
 ]

@@ -177,22 +177,26 @@ class HeldOutClassifier(MetaClassifier):
         Stratified by group and label as far as the cells allow.
         """
         rows = given.rows
-        every = np.arange(len(rows.group))
         if self.select_on == "train":
             if not self._frozen:
                 check_trainable(rows)
             return None, None
-        n_held_out = int(np.ceil(self.validation_fraction * len(every)))
-        random = check_random_state(self.random_state)
-        choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
-        strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
-        train, chosen = train_test_split(
-            every, test_size=self.validation_fraction, random_state=random, stratify=strata
-        )
+        train, chosen = split_rows(rows, self.validation_fraction, self.random_state)
         if not self._frozen:
             check_trainable(rows.take(train))
         check_split(rows, given.coding.groups, [train, chosen])
         return train, chosen
+
+
+def split_rows(rows: Rows, fraction: float, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Places of rows to keep and of the ``fraction`` to hold out, stratified by group and label as far as possible."""
+    every = np.arange(len(rows.group))
+    n_held_out = int(np.ceil(fraction * len(every)))
+    random = check_random_state(random_state)
+    choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
+    strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
+    kept, held_out = train_test_split(every, test_size=fraction, random_state=random, stratify=strata)
+    return kept, held_out
 
 
 def _unfitted(estimator: Any) -> Any:

@@ -3,7 +3,21 @@
 from importlib import import_module
 from typing import Any
 
-EXTRAS = {"matplotlib": "plot", "pandas": "pandas", "polars": "polars", "typer": "cli"}
+EXTRAS = {
+    "altair": "report",
+    "jinja2": "report",
+    "matplotlib": "plot",
+    "pandas": "pandas",
+    "polars": "polars",
+    "skops": "storage",
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "pyarrow": "cli",
+    "rich": "cli",
+    "typer": "cli",
+    "vl_convert": "report",
+}
 
 
 def import_optional(name: str, who: str) -> Any:

@@ -1,4 +1,4 @@
-"""Files are written whole or not at all."""
+"""Files are written whole or not at all, and none is overwritten unasked."""
 
 import os
 import secrets
@@ -17,3 +17,18 @@ def write_whole(path: Path, content: str | bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """Raise, before any work is done, if a file could not be written there or would replace one unasked."""
+    folder = path.parent
+    if path.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder; name a file in it")
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder '{folder}' to write '{path.name}' to; make it first")
+    if path.exists() and not overwrite:
+        raise FileExistsError(
+            f"'{path}' exists, and is not overwritten unasked; name another file, or pass overwrite=True"
+        )
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(f"no permission to write '{path.name}' to the folder '{folder}'; name another one")

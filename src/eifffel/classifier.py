@@ -10,6 +10,7 @@ from eifffel._meta import HeldOutClassifier
 from eifffel._validation import check_choice, check_fraction, check_n_jobs, check_privileged
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
+from eifffel.record import note_selection
 from eifffel.selection import RULES, Selection
 from eifffel.strategies import AUTO, resolve_strategy
 from eifffel.tracing import trace_path
@@ -195,4 +196,5 @@ class EiFFFeLClassifier(HeldOutClassifier):
     def _select(self) -> "EiFFFeLClassifier":
         self.selection_: Selection = self.path_.select(epsilon=self.epsilon, alpha=self.alpha, rule=self.rule)
         self.estimator_ = self.path_.model_at(self.selection_.step)
+        note_selection(self.estimator_, self.selection_)
         return self

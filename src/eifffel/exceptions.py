@@ -13,6 +13,14 @@ class ModelChangedError(ValueError):
     """The model's leaves are not those for which the path was traced."""
 
 
+class NoRecordError(ValueError):
+    """The model carries no record of an edit."""
+
+
+class ModelFileError(ValueError):
+    """A file that holds no model, a damaged one, or one that it is not safe to load."""
+
+
 class ViewMismatchError(RuntimeError):
     """The decisions rebuilt from the leaves are not those of the model itself."""
 
@@ -31,6 +39,14 @@ class IndistinctGroupsWarning(UserWarning):
 
 class NarrowProbabilitiesWarning(UserWarning):
     """The probabilities of an edited forest lie much nearer the cut-off than before."""
+
+
+class StoredVersionWarning(UserWarning):
+    """A model was stored with other versions of eifffel or of a model library than those that read it."""
+
+
+class PickleWarning(UserWarning):
+    """A file was loaded that can run any code of whoever made it."""
 
 
 class DatasetError(OSError):

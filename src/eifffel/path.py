@@ -1,7 +1,7 @@
 """FairnessPath: every step from the model as it came to all edits made, measured on rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +12,7 @@ from sklearn.utils import indexable
 from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import Coding, Rows, check_choice, check_step, check_table
-from eifffel.ensembles import EnsembleView, view_ensemble
+from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
     NarrowProbabilitiesWarning,
@@ -21,6 +21,7 @@ from eifffel.exceptions import (
     warn_caller,
 )
 from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.selection import Selection, select_step
 from eifffel.strategies import EditOrder
@@ -107,7 +108,7 @@ class FairnessPath:
     at_hand: RowsAtHand | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "at_hand": None}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"at_hand": None}
 
     def __repr__(self) -> str:
         return (
@@ -187,7 +188,7 @@ class FairnessPath:
 
     def n_flips(self, step: int) -> int:
         """How many leaves are edited at ``step``."""
-        return len(self.order.leaves_at(check_step(step, self.n_steps)))
+        return self.order.n_edited(check_step(step, self.n_steps))
 
     def scale(self, step: int) -> float:
         """By which factor all leaves are drawn towards the cut-off at ``step``, so that they stay probabilities.
@@ -200,7 +201,7 @@ class FairnessPath:
         """A copy of the model with the edits up to ``step`` made: the same class, ready to predict.
 
         It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
-        those of the path.
+        those of the path. It carries a record of the edit, with which `eifffel.undo` takes it back.
         """
         check_step(step, self.n_steps)
         view = self._view()
@@ -211,6 +212,8 @@ class FairnessPath:
             raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
         if self.at_hand is not None:
             self._check_written(written, step)
+        record = make_record(view, written, strategy=self.strategy, groups=self.groups, step=step, scale=scale)
+        attach_record(model, record)
         if scale < LEAST_SCALE:
             warn_caller(
                 f"at step {step} the leaves had to be scaled by {scale:.2g} to stay probabilities: predict is as "
@@ -271,18 +274,22 @@ class FairnessPath:
             records[cell] = counts * self.leaf_counts.unit
         return records
 
-    def rules(self, step: int, feature_names: Sequence[str] | None = None) -> list[Rule]:
+    def rules(
+        self, step: int, feature_names: Sequence[str] | None = None, *, which: Sequence[int] | None = None
+    ) -> list[Rule]:
         """The leaves edited at ``step`` as readable rules, in the order of `flips`.
 
         ``feature_names`` default to the names that the ensemble was trained with, those that the pipeline before it
-        gives, or x0, x1, ...
+        gives, or x0, x1, ... ``which`` are places in `flips`, for the rules of some leaves only.
         """
         view = self._view()
-        names = view.feature_names if feature_names is None else list(feature_names)
-        if len(names) != len(view.feature_names):
-            raise ValueError(f"feature_names has {len(names)} names for {len(view.feature_names)} features")
+        columns = view.columns if feature_names is None else plain_columns(list(feature_names))
+        if len(columns) != len(view.feature_names):
+            raise ValueError(f"feature_names has {len(columns)} names for {len(view.feature_names)} features")
         leaves = self.order.leaves_at(check_step(step, self.n_steps))
-        return read_rules(view, leaves, self.order.outcomes(view, leaves, step), names)
+        if which is not None:
+            leaves = leaves[list(which)]
+        return read_rules(view, leaves, self.order.outcomes(view, leaves, step), columns)
 
     def measure(
         self,

@@ -1,6 +1,6 @@
 """A leaf as a sentence: the conjunction of the splits that lead to it, bounds merged per feature."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,31 +8,56 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from eifffel.ensembles import EnsembleView, TreeStructure
+from eifffel.ensembles import Column, EnsembleView, TreeStructure
+from eifffel.ensembles._columns import INFREQUENT
+
+# Values that a rule does not allow, in brief.
+LISTED = 4
 
 
 @dataclass(frozen=True)
 class Bound:
     """What a rule asks of one feature: ``low < value <= high``, or a missing value where ``missing``.
 
-    Values are compared as float32, the type in which scikit-learn's trees see them.
+    Values are compared as float32, the type in which scikit-learn's trees see them. ``column`` says what the feature
+    was made from.
     """
 
     feature: int
-    name: str
+    column: Column
     low: float
     high: float
     missing: bool
 
+    @property
+    def name(self) -> str:
+        """What the feature is called where the ensemble sees it."""
+        return self.column.name
+
     def __str__(self) -> str:
-        if self.low == np.inf or self.low >= self.high:
-            return f"{self.name} is missing"
-        if self.low == -np.inf and self.high == np.inf:
-            return f"{self.name} is anything" if self.missing else f"{self.name} is not missing"
-        low = "" if self.low == -np.inf else f"{_short(self.low)} < "
-        high = "" if self.high == np.inf else f" <= {_short(self.high)}"
-        text = f"{self.name} > {_short(self.low)}" if not high else f"{low}{self.name}{high}"
+        return self.words()
+
+    def words(self, *, missing: bool = True, brief: bool = False) -> str:
+        """The bound read aloud; without ``missing``, not what becomes of missing values, where there are none.
+
+        ``brief`` rounds numbers to four digits.
+        """
+        if self.column.category is not None:
+            return f"{self.column.source} is {'' if self.low >= 0 else 'not '}{_value(self.column)}"
+        text = self._number_words(_rounded if brief else _short)
+        if not missing or text.endswith(("missing", "anything")):
+            return text
         return f"({text} or missing)" if self.missing else f"{text} (not missing)"
+
+    def _number_words(self, show: Callable[[float], str]) -> str:
+        name = self.column.source
+        if self.low == np.inf or self.low >= self.high:
+            return f"{name} is missing"
+        if self.low == -np.inf and self.high == np.inf:
+            return f"{name} is anything" if self.missing else f"{name} is not missing"
+        low = "" if self.low == -np.inf else f"{show(self.low)} < "
+        high = "" if self.high == np.inf else f" <= {show(self.high)}"
+        return f"{name} > {show(self.low)}" if not high else f"{low}{name}{high}"
 
     def matches(self, X: Any) -> np.ndarray:
         """Whether each row of ``X`` meets the bound."""
@@ -62,8 +87,27 @@ class Rule:
     becomes: str
 
     def __str__(self) -> str:
-        conjunction = " and ".join(str(bound) for bound in self.bounds) if self.bounds else "every row"
-        return f"{conjunction}: becomes {self.becomes}"
+        return f"{self.words()}: becomes {self.becomes}"
+
+    def words(self, missing: Callable[[int], bool] = lambda feature: True, *, brief: bool = False) -> str:
+        """The conjunction read aloud; ``missing`` tells which features can be missing at all.
+
+        ``brief`` rounds numbers to four digits and cuts long lists of values short.
+        """
+        terms: dict[str, str] = {}
+        refused: dict[str, list[str]] = {}
+        for bound in self.bounds:
+            column = bound.column
+            if column.category is None:
+                terms[f"number {bound.feature}"] = bound.words(missing=missing(bound.feature), brief=brief)
+            elif bound.low >= 0:
+                terms[column.source] = bound.words()
+            else:
+                refused.setdefault(column.source, []).append(_value(column))
+        for source, values in refused.items():
+            # One value rules the others out.
+            terms.setdefault(source, f"{source} is not {_either(values, LISTED if brief else len(values))}")
+        return " and ".join(terms.values()) if terms else "every row"
 
     def matches(self, X: Any) -> np.ndarray:
         """Whether each row of ``X``, an array, a sparse matrix or a frame, falls into the leaf."""
@@ -73,9 +117,7 @@ class Rule:
         return inside
 
 
-def read_rules(
-    view: EnsembleView, leaves: np.ndarray, becomes: Sequence[str], feature_names: Sequence[str]
-) -> list[Rule]:
+def read_rules(view: EnsembleView, leaves: np.ndarray, becomes: Sequence[str], columns: Sequence[Column]) -> list[Rule]:
     """The rules of ``leaves``, numbered over the ensemble, in the order given."""
     trees = view.leaf_tree[leaves]
     structures = {int(t): view.structure(int(t)) for t in np.unique(trees)}
@@ -83,7 +125,7 @@ def read_rules(
     rules = []
     for t, leaf, outcome in zip(trees.tolist(), leaves.tolist(), becomes, strict=True):
         node = int(view.leaf_node[leaf])
-        bounds = tuple(_bounds(structures[t], parents[t], node, feature_names))
+        bounds = tuple(_bounds(structures[t], parents[t], node, columns))
         rules.append(Rule(t, node, bounds, outcome))
     return rules
 
@@ -96,7 +138,7 @@ def _parents(structure: TreeStructure) -> np.ndarray:
     return parent
 
 
-def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_names: Sequence[str]) -> Iterator[Bound]:
+def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, columns: Sequence[Column]) -> Iterator[Bound]:
     low: dict[int, float] = {}
     high: dict[int, float] = {}
     missing: dict[int, bool] = {}
@@ -114,11 +156,21 @@ def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, feature_nam
     for feature in sorted(missing):
         yield Bound(
             feature,
-            feature_names[feature],
+            columns[feature],
             low.get(feature, -np.inf),
             high.get(feature, np.inf),
             missing[feature],
         )
+
+
+def _value(column: Column) -> str:
+    return "one of the rare values" if column.category == INFREQUENT else str(column.category)
+
+
+def _either(values: list[str], limit: int) -> str:
+    if len(values) > limit + 1:
+        values = [*values[:limit], f"{len(values) - limit} others"]
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
 
 
 def _column(X: Any, feature: int, name: str) -> np.ndarray:
@@ -129,6 +181,11 @@ def _column(X: Any, feature: int, name: str) -> np.ndarray:
     if hasattr(X, "tocsc"):
         return X.tocsc()[:, [feature]].toarray()[:, 0]
     return np.asarray(X)[:, feature]
+
+
+def _rounded(threshold: float) -> str:
+    """Four digits, and commas between thousands."""
+    return f"{float(f'{threshold:.4g}'):,.10g}"
 
 
 def _short(threshold: float) -> str:

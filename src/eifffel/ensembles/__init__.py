@@ -9,6 +9,7 @@ from typing import Any
 
 from eifffel.ensembles._around import LAYERS, Around
 from eifffel.ensembles._base import EnsembleView, TreeStructure
+from eifffel.ensembles._columns import Column, plain_columns
 from eifffel.exceptions import UnsupportedModelError
 
 VIEWS = {
@@ -36,7 +37,7 @@ REMEDIES = {
     "ABCMeta": "pass a fitted instance, not the class",
 }
 
-__all__ = ["VIEWS", "EnsembleView", "TreeStructure", "find_view", "view_ensemble"]
+__all__ = ["VIEWS", "Around", "Column", "EnsembleView", "TreeStructure", "find_view", "plain_columns", "view_ensemble"]
 
 
 def find_view(model: Any) -> type[EnsembleView]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from eifffel.ensembles._columns import Column, trace_columns
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -162,15 +163,26 @@ class Around:
     def feature_names(self, ensemble: Any) -> list[str]:
         """Names of the columns that reach the ensemble: its own, those its pipelines give, or x0, x1, ..."""
         names = getattr(ensemble, "feature_names_in_", None)
-        pipelines = [layer.model for layer in self.layers if isinstance(layer.model, Pipeline)]
-        if names is None and len(pipelines) == 1 and len(pipelines[0].steps) > 1:
+        steps = self._steps
+        if names is None and steps is not None:
             try:
-                names = pipelines[0][:-1].get_feature_names_out()
+                names = steps.get_feature_names_out()
             except (AttributeError, ValueError):  # a step that cannot name its columns
                 names = None
         if names is None:
             names = [f"x{k}" for k in range(ensemble.n_features_in_)]
         return [str(name) for name in names]
+
+    def columns(self, names: list[str]) -> list[Column]:
+        """The columns that reach the ensemble, by their names, and what they were made from."""
+        steps = self._steps
+        return trace_columns(names, steps[0] if steps is not None and len(steps) == 1 else None)
+
+    @property
+    def _steps(self) -> Pipeline | None:
+        """What stands before the ensemble in the one pipeline around it."""
+        pipelines = [layer.model for layer in self.layers if isinstance(layer.model, Pipeline)]
+        return pipelines[0][:-1] if len(pipelines) == 1 and len(pipelines[0].steps) > 1 else None
 
 
 def _layer_of(model: Any) -> type[Layer] | None:

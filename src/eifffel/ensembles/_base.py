@@ -4,6 +4,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from eifffel import _kernels
 from eifffel._parallel import jobs_for, run_threads, split_evenly
 from eifffel._validation import check_favorable
 from eifffel.ensembles._around import Around
+from eifffel.ensembles._columns import Column
 from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
 
 ROWS_VERIFIED = 100
@@ -179,7 +181,7 @@ class EnsembleView(ABC):
 
     @abstractmethod
     def _splits(self) -> Iterable[Any]:
-        """Bytes or arrays that differ where the model sends rows to other leaves."""
+        """Bytes or arrays that differ where the model sends rows to other leaves, whatever the leaves hold."""
 
     def structure(self, t: int) -> TreeStructure:
         """The splits of tree ``t``, features numbered as the ensemble's input columns."""
@@ -227,6 +229,11 @@ class EnsembleView(ABC):
         """What the columns that reach the ensemble are called."""
         return self.around.feature_names(self.model)
 
+    @property
+    def columns(self) -> list[Column]:
+        """The same columns, and what they were made from."""
+        return self.around.columns(self.feature_names)
+
     def sum_leaves(self, index: np.ndarray, value: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """The sum of ``value``, one entry per leaf of the ensemble, over the leaves of each row."""
         return sum_leaves(index, self.leaf_offset, value, n_jobs=n_jobs)
@@ -255,13 +262,22 @@ class EnsembleView(ABC):
                 delattr(ensemble, name)
         return self.around.rewrap(ensemble)
 
-    def fingerprint(self) -> str:
-        """SHA-256 of the classes, the splits and the leaves: which rows they hold and what they say."""
+    @cached_property
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of the ``structure``, which rows the leaves hold and how a score is decided, and of the ``leaves``.
+
+        An edit changes the leaves alone.
+        """
         decision = (self.classes.tolist(), self.bias, self.threshold, self.around.cutoff)
-        digest = hashlib.sha256(repr(decision).encode())
-        for part in (self.leaf_offset, self.leaf_node, self.leaf_value, *self._splits()):
-            digest.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
-        return digest.hexdigest()
+        structure = hashlib.sha256(repr(decision).encode())
+        for part in (self.leaf_offset, self.leaf_node, *self._splits()):
+            structure.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
+        leaves = hashlib.sha256(np.ascontiguousarray(self.leaf_value).data)
+        return {"structure": structure.hexdigest(), "leaves": leaves.hexdigest()}
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the model: its structure and its leaves."""
+        return hashlib.sha256("".join(self.digests.values()).encode()).hexdigest()
 
     def verify(self, X: Any, index: np.ndarray | None = None) -> None:
         """Raise unless the leaves give the model's own decisions and scores on a sample of the rows ``X``.

@@ -86,7 +86,7 @@ class LightGBMView(BoosterView):
         return self._predict(X, raw_score=True)
 
     def _splits(self) -> Iterable[Any]:
-        yield self._text.encode()
+        yield re.sub(r"^(leaf_value|tree_sizes)=.*$", "", self._text, flags=re.MULTILINE).encode()
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         booster = self._copy_booster()

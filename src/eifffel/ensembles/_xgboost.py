@@ -129,18 +129,22 @@ class XGBoostView(BoosterView):
         return self._predict(X, output_margin=True)
 
     def _splits(self) -> Iterable[Any]:
-        yield self._raw
+        yield self._document(np.zeros(self.n_leaves))
 
     def _write(self, leaf_value: np.ndarray) -> Any:
+        booster = self._copy_booster()
+        booster.load_model(bytearray(self._document(leaf_value)))
+        booster.load_config(self._booster.save_config())  # load_model forgets the parameters
+        return self._around_booster(booster)
+
+    def _document(self, leaf_value: np.ndarray) -> bytes:
+        """The model as JSON with these leaf values."""
         document = json.loads(self._raw)
         stored = (leaf_value / self._weight).astype(np.float32).tolist()
         for t, tree in enumerate(self._used_trees(document["learner"])):
             for leaf in range(self.leaf_offset[t], self.leaf_offset[t + 1]):
                 tree["split_conditions"][self.leaf_node[leaf]] = stored[leaf]
-        booster = self._copy_booster()
-        booster.load_model(bytearray(json.dumps(document, ensure_ascii=False), "utf-8"))
-        booster.load_config(self._booster.save_config())  # load_model forgets the parameters
-        return self._around_booster(booster)
+        return json.dumps(document, ensure_ascii=False).encode()
 
 
 def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:

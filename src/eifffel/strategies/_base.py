@@ -41,6 +41,10 @@ class EditOrder(ABC):
     def leaves_at(self, step: int) -> np.ndarray:
         """The leaves that differ from the model as it came, the first edited or most changed first."""
 
+    def n_edited(self, step: int) -> int:
+        """How many leaves that are."""
+        return len(self.leaves_at(step))
+
     @abstractmethod
     def step_of(self, leaves: np.ndarray) -> np.ndarray:
         """The first step at which each of these leaves is edited."""

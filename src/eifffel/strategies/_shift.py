@@ -79,6 +79,9 @@ class ShiftOrder(EditOrder):
         moved = np.flatnonzero(self.score) if step else np.arange(0)
         return moved[np.argsort(-np.abs(self.score[moved]), kind="stable")]
 
+    def n_edited(self, step: int) -> int:
+        return int(np.count_nonzero(self.score)) if step else 0
+
     def step_of(self, leaves: np.ndarray) -> np.ndarray:
         return np.ones(len(leaves), np.int64)
 

@@ -1,0 +1,125 @@
+"""The record of an edit: what it takes to say what was changed, and to undo it. It travels with the edited model.
+
+A record is a dict of plain values and one array, so that a pickle of the model needs no eifffel to be read.
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from eifffel.ensembles import EnsembleView, view_ensemble
+from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchError
+from eifffel.selection import Selection
+
+ATTRIBUTE = "eifffel_record_"
+
+
+def make_record(
+    view: EnsembleView, edited: EnsembleView, *, strategy: str, groups: tuple[Any, Any], step: int, scale: float
+) -> dict[str, Any]:
+    """The record of an edit from one view of a model to another.
+
+    Keys: ``strategy``, ``groups`` (unprivileged, privileged), ``favorable``, ``step``, ``scale``; ``digests``, those of
+    the model ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the bounds and what was
+    measured where they chose the step, if they did; ``summary``, what a report says of the edit, as JSON, and ``task``,
+    the columns of the table, if the command line made it; ``earlier``, the record of an edit before this one.
+    """
+    return {
+        "strategy": strategy,
+        "groups": list(groups),
+        "favorable": view.classes.tolist()[view.favorable],
+        "step": step,
+        "scale": scale,
+        "digests": {"before": view.digests, "after": edited.digests},
+        "leaf_value": view.leaf_value,
+        "selection": None,
+        "summary": None,
+        "task": None,
+        "earlier": find_record(view.around.outer),
+    }
+
+
+def attach_record(model: Any, record: dict[str, Any] | None) -> None:
+    """Let a record travel with a model, in the place of any that it has."""
+    if record is not None:
+        setattr(model, ATTRIBUTE, record)
+    elif hasattr(model, ATTRIBUTE):
+        delattr(model, ATTRIBUTE)
+
+
+def find_record(model: Any) -> dict[str, Any] | None:
+    """The record that a model carries, if it does."""
+    record: dict[str, Any] | None = getattr(_edited(model), ATTRIBUTE, None)
+    return record
+
+
+def note_selection(model: Any, selection: Selection) -> None:
+    """Say in the record of a model which bounds chose the edit."""
+    record = find_record(model)
+    if record is not None:
+        record["selection"] = asdict(selection)
+
+
+def note_report(model: Any, *, summary: str, task: dict[str, Any]) -> None:
+    """Say in the record of a model what a report says of it, and which columns of a table it was made from."""
+    record = find_record(model)
+    if record is not None:
+        record["summary"], record["task"] = summary, task
+
+
+def undo(model: Any) -> Any:
+    """The model as it was before its edit.
+
+    Its leaves are those of the original to the last bit. What the edit removed because it no longer held, such as
+    ``oob_score_``, does not come back.
+
+    Parameters
+    ----------
+    model : edited model
+        What ``path.model_at`` or `load` gave, or a fitted `EiFFFeLClassifier`. It is left as it is.
+
+    Returns
+    -------
+    model
+        Of the same class; of a classifier, its estimator before the edit. A model that was edited twice still carries
+        the record of the first edit, and can be undone again.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from eifffel import trace_path, undo
+    >>> from eifffel.datasets import make_biased_classification
+    >>> people = make_biased_classification(1000, random_state=0)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(people.data, people.target)
+    >>> path = trace_path(forest, people.data, people.target, sensitive_features=people.sensitive)
+    >>> fair = path.model_at(path.select(epsilon=0.05).step)
+    >>> bool((undo(fair).predict_proba(people.data) == forest.predict_proba(people.data)).all())
+    True
+    """
+    model = _edited(model)
+    record = find_record(model)
+    if record is None:
+        raise NoRecordError(
+            f"this {type(model).__name__} carries no record of an edit, so there is nothing to undo. Models carry it "
+            "that path.model_at gave, or that eifffel.load read from a file written by eifffel.save; a part of a "
+            "Pipeline, or a model saved by its library's own means, does not"
+        )
+    view = view_ensemble(model, favorable=record["favorable"])
+    if view.digests != record["digests"]["after"]:
+        raise ModelChangedError(
+            f"this {type(model).__name__} has changed since the edit that it carries the record of (refitted or edited "
+            "otherwise?), so the edit cannot be undone"
+        )
+    original = view.write(np.asarray(record["leaf_value"]))
+    attach_record(original, record["earlier"])
+    if view_ensemble(original, favorable=record["favorable"]).digests != record["digests"]["before"]:
+        raise ViewMismatchError(
+            f"the leaves written back into this {type(model).__name__} are not those of the original"
+        )
+    return original
+
+
+def _edited(model: Any) -> Any:
+    """The edited model itself; an EiFFFeLClassifier has it inside."""
+    return model.estimator_ if hasattr(model, "path_") else model

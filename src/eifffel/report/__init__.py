@@ -1,0 +1,8 @@
+"""Reports: summarize to plain data, then render. Text from data is escaped; there are no rows of people in it."""
+
+from eifffel.report._html import render_html
+from eifffel.report._markdown import render_markdown
+from eifffel.report._save import save_report
+from eifffel.report._summary import schema, summarize
+
+__all__ = ["render_html", "render_markdown", "save_report", "schema", "summarize"]

@@ -1,0 +1,120 @@
+"""The charts of a report, as Vega-Lite made with Altair. They take plain data."""
+
+from functools import cache
+from typing import Any
+
+from eifffel._optional import import_optional
+
+# Okabe and Ito's colours, told apart without colour vision by lightness, and here by shape and dash too.
+BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
+
+
+def _altair() -> Any:
+    return import_optional("altair", "reports need")
+
+
+def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
+    """Accuracy against discrimination over the steps; the parameters ``chosen`` and ``epsilon`` move the marker."""
+    alt = _altair()
+    path = summary["path"]
+    labelled = summary["rows"]["labelled"]
+    here = summary["rows"]["name"]
+    there = path["chosen_on"]["rows"]
+    rows = []
+    for k, point in enumerate(path["points"]):
+        on = [(f"{there}, which chose the step", point["selection"]["discrimination"], point["selection"]["accuracy"])]
+        if labelled:
+            overall = point["overall"]
+            on.append((here, overall["discrimination"]["value"], overall["accuracy"]["value"]))
+        for name, discrimination, accuracy in on:
+            rows.append(
+                {
+                    "rows": name,
+                    "point": k,
+                    "step": point["step"],
+                    "discrimination": round(discrimination, 6),
+                    "accuracy": round(accuracy, 6),
+                    "leaves": point["changed_leaves"],
+                }
+            )
+    names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
+    start = path["epsilons"][path["chosen_epsilon"]]
+    chosen = alt.param(name="chosen", value=start["point"])
+    epsilon = alt.param(name="epsilon", value=start["epsilon"])
+    colors = [BLUE, ORANGE][: len(names)]
+    x = alt.X("discrimination:Q", title="discrimination (difference of favourable decisions)").scale(zero=True)
+    y = alt.Y("accuracy:Q", title="accuracy").scale(zero=False)
+    kind = alt.Color("rows:N", title=None).scale(domain=names, range=colors)
+    legend = alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolType="stroke", symbolSize=400)
+    tooltip = ["rows:N", "step:Q", "leaves:Q", "discrimination:Q", "accuracy:Q"]
+    band = (
+        alt.Chart(alt.Data(values=[{}]))
+        .transform_calculate(low="-epsilon", high="epsilon")
+        .mark_rect(color=GREEN, opacity=0.15, clip=True)
+        .encode(x=alt.X("low:Q"), x2="high:Q")
+    )
+    base = alt.Chart(alt.Data(values=rows))
+    line = base.mark_line(strokeWidth=2).encode(
+        x=x,
+        y=y,
+        color=kind.legend(legend),
+        strokeDash=alt.StrokeDash("rows:N", title=None, legend=legend).scale(
+            domain=names, range=[[1, 0], [5, 4]][: len(names)]
+        ),
+        order="step:Q",
+        tooltip=tooltip,
+    )
+    first = (
+        base.transform_filter("datum.point == 0")
+        .mark_point(shape="square", size=110, filled=True)
+        .encode(x=x, y=y, color=kind.legend(legend), tooltip=tooltip)
+    )
+    marker = (
+        base.transform_filter("datum.point == chosen")
+        .mark_point(shape="circle", size=190, filled=True, stroke="black", strokeWidth=2)
+        .encode(x=x, y=y, color=kind.legend(legend), tooltip=tooltip)
+    )
+    chart = alt.layer(band, line, first, marker).add_params(chosen, epsilon)
+    return _finish(chart, height=300)
+
+
+def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
+    """How many people of each group gain and lose a favourable decision."""
+    alt = _altair()
+    rows = [
+        {"group": group["name"], "what": what, "people": sign * counts[what], "label": counts[what]}
+        for group, counts in zip(summary["groups"], summary["changed"]["groups"], strict=True)
+        for what, sign in (("gained", 1), ("lost", -1))
+    ]
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        y=alt.Y("group:N", title=None, sort=None).axis(labelLimit=220),
+        x=alt.X("people:Q", title="people: lose (left), gain (right)")
+        .scale(padding=30)
+        .axis(labelExpr="abs(datum.value)", tickMinStep=1),
+    )
+    bars = base.mark_bar().encode(
+        color=alt.Color("what:N", title=None)
+        .scale(domain=["gained", "lost"], range=[BLUE, ORANGE])
+        .legend(orient="bottom"),
+        tooltip=["group:N", "what:N", "label:Q"],
+    )
+    labels = base.transform_filter("datum.label > 0")
+    right = labels.transform_filter("datum.people > 0").mark_text(align="left", dx=4)
+    left = labels.transform_filter("datum.people < 0").mark_text(align="right", dx=-4)
+    return _finish(alt.layer(bars, *(text.encode(text="label:Q") for text in (right, left))), height=90)
+
+
+def _finish(chart: Any, height: int) -> dict[str, Any]:
+    chart = chart.properties(width="container", height=height, autosize={"type": "fit-x", "contains": "padding"})
+    chart = chart.configure(background="transparent").configure_axis(labelFontSize=12, titleFontSize=12)
+    spec: dict[str, Any] = chart.configure_legend(labelFontSize=12).to_dict()
+    return spec
+
+
+@cache
+def bundle_scripts() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, of the version that Altair writes for."""
+    vl_convert = import_optional("vl_convert", "reports need")
+    version = ".".join(_altair().SCHEMA_VERSION.lstrip("v").split(".")[:2])
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=version)
+    return script

@@ -1,0 +1,75 @@
+"""A summary -> one self-contained page: no network, no server, text from data escaped."""
+
+from importlib.resources import files
+from typing import Any
+
+from eifffel._optional import import_optional
+from eifffel.report import _words
+from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
+
+
+def render_html(summary: dict[str, Any]) -> str:
+    """A summary as a page that opens in any browser, without a network.
+
+    Parameters
+    ----------
+    summary : dict
+        From `summarize`.
+    """
+    jinja2 = import_optional("jinja2", "reports need")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("eifffel.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    charts = {}
+    if summary["path"] is not None:
+        charts["tradeoff"] = draw_tradeoff(summary)
+    if summary["changed"] is not None:
+        charts["changes"] = draw_changes(summary)
+    page: str = environment.get_template("report.html").render(
+        s=summary,
+        w=_words,
+        slider=None if summary["path"] is None else slider_data(summary),
+        charts=charts,
+        # From this package and from vl-convert, not from data.
+        style=jinja2.utils.markupsafe.Markup(_template("report.css")),
+        script=jinja2.utils.markupsafe.Markup(_template("report.js")),
+        vega=jinja2.utils.markupsafe.Markup(bundle_scripts()) if charts else "",
+    )
+    return page
+
+
+def slider_data(summary: dict[str, Any]) -> dict[str, Any]:
+    """What the page shows for each bound: texts to be put into cells, so that nothing is computed there."""
+    path = summary["path"]
+    return {
+        "start": path["chosen_epsilon"],
+        "epsilons": [
+            {"epsilon": bound["epsilon"], "text": f"{bound['epsilon']:g}", "point": bound["point"], "met": bound["met"]}
+            for bound in path["epsilons"]
+        ],
+        "points": [point_cells(point) for point in path["points"]],
+    }
+
+
+def point_cells(point: dict[str, Any]) -> dict[str, str]:
+    """The cells of the page that a step fills, by their names."""
+    selection = point["selection"]
+    cells = {
+        "changed_leaves": f"{point['changed_leaves']:,}",
+        "step": f"{point['step']:,}",
+        "selection_discrimination": _words.plain(selection["discrimination"]),
+        "selection_accuracy": _words.plain(selection["accuracy"]),
+        "discrimination": _words.fraction(point["overall"]["discrimination"]),
+        "accuracy": _words.fraction(point["overall"]["accuracy"]),
+    }
+    for g, group in enumerate(point["groups"]):
+        cells |= {f"{key}_{g}": _words.show_rate(key, group[key]) for key, *_ in _words.GROUP_RATES}
+    return {name: _words.unbroken(text) for name, text in cells.items()}
+
+
+def _template(name: str) -> str:
+    return files("eifffel.report").joinpath("templates", name).read_text(encoding="utf-8")

@@ -1,0 +1,175 @@
+"""A summary -> Markdown."""
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from eifffel.report import _words
+
+# Bounds in the table of the trade-off.
+EPSILONS = (0.2, 0.15, 0.1, 0.05, 0.02, 0.01)
+
+
+def render_markdown(summary: dict[str, Any]) -> str:
+    """A summary as Markdown, with the same facts as the page; text from data is escaped.
+
+    Parameters
+    ----------
+    summary : dict
+        From `summarize`.
+    """
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def escape(text: Any) -> str:
+    """Text from data so that neither Markdown nor HTML in it takes effect."""
+    escaped = html.escape(" ".join(str(text).split()), quote=False)
+    for character in "\\`*_[]|#~":
+        escaped = escaped.replace(character, f"\\{character}")
+    return escaped
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Cells that are escaped already -> a table."""
+    return [
+        f"| {' | '.join(head)} |",
+        f"|{'---|' * len(head)}",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+    ]
+
+
+def path_rows(summary: dict[str, Any]) -> list[list[str]]:
+    """The trade-off for some bounds: epsilon, changed leaves, discrimination and accuracy."""
+    path = summary["path"]
+    wanted = {*EPSILONS, path["epsilons"][path["chosen_epsilon"]]["epsilon"]}
+    bounds = [bound for bound in reversed(path["epsilons"]) if bound["epsilon"] in wanted]
+    chosen = [("as it came", path["points"][0], "")]
+    chosen += [(f"{b['epsilon']:g}", path["points"][b["point"]], "" if b["met"] else "NOT MET") for b in bounds]
+    return [
+        [
+            name,
+            f"{point['changed_leaves']:,}",
+            *(_words.show_rate("selection_rate", group["selection_rate"]).split(" ")[0] for group in point["groups"]),
+            _words.fraction(point["overall"]["discrimination"]),
+            _words.fraction(point["overall"]["accuracy"]),
+            met,
+        ]
+        for name, point, met in chosen
+    ]
+
+
+def _lines(s: dict[str, Any]) -> Iterator[str]:
+    rows = f"{s['rows']['n']:,} {escape(s['rows']['name'])}"
+    edited = s["overall"]["before"] is not None
+    yield f"# Fairness report: {escape(s['sensitive'])}"
+    yield ""
+    yield f"**{escape(s['verdict']['sentence'])}**"
+    yield ""
+    if edited:
+        before, after = s["overall"]["before"], s["overall"]["after"]
+        yield (
+            f"Before the edit the difference was {_words.fraction(before['discrimination'])}; accuracy was "
+            f"{_words.fraction(before['accuracy'])} and is {_words.fraction(after['accuracy'])}."
+        )
+        yield ""
+    yield f"## Before and after, group by group, on {rows}"
+    yield ""
+    head = [escape(s["sensitive"]), "rows", "favourable labels", "", *(heading for _, heading, _ in _words.GROUP_RATES)]
+    yield from table(head, _group_rows(s, ("before", "after") if edited else ("after",)))
+    if s["path"] is not None:
+        yield f"## The trade-off, on {rows}"
+        yield ""
+        names = [escape(group["name"]) for group in s["groups"]]
+        yield from table(["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(s))
+    if s["changed"] is not None:
+        yield "## Who changed"
+        yield ""
+        counts = zip(s["groups"], s["changed"]["groups"], strict=True)
+        yield from table(
+            [escape(s["sensitive"]), "rows", "gain a favourable decision", "lose one"],
+            [[escape(g["name"]), f"{c['rows']:,}", f"{c['gained']:,}", f"{c['lost']:,}"] for g, c in counts],
+        )
+        yield from table(
+            ["rule", "rows", "gain", "lose"],
+            [
+                [escape(r["rule"]) + _marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"]
+                for r in s["changed"]["rules"]
+            ],
+        )
+    if s["leaves"] is not None:
+        leaves = s["leaves"]
+        yield "## Which leaves changed"
+        yield ""
+        yield (
+            f"{leaves['n_changed']:,} of {leaves['n_leaves']:,}, by {_words.strategy_words(s['model']['strategy'])}. "
+            f"{leaves['n_hidden']:,} of them hold fewer than ten scoring rows and are counted, not described. Numbers "
+            "in rules are rounded to four digits."
+        )
+        yield ""
+        names = [f"rows, {escape(group['name'])}" for group in s["groups"]]
+        yield from table(
+            ["tree, leaf", "rule", "before", "after", *names],
+            [
+                [
+                    f"{leaf['tree']}, {leaf['leaf']}",
+                    escape(leaf["rule"] or _words.UNKNOWN) + _marked(leaf),
+                    _words.plain(leaf["before"]),
+                    _words.plain(leaf["after"]),
+                    *(f"{n:,}" for n in leaf["rows"]),
+                ]
+                for leaf in leaves["shown"]
+            ],
+        )
+    yield "## What was measured, and how"
+    yield ""
+    yield from (f"- {fact}" for fact in _facts(s))
+    yield ""
+    yield "## Intended use, and limits"
+    yield ""
+    yield escape(s["about"]["intended_use"] or "Whoever made this report did not say what the model is for.")
+    yield ""
+    yield from (f"- {limit}" for limit in s["limits"])
+
+
+def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
+    return [
+        [
+            escape(group["name"]) + (" (small group)" if group["small"] else ""),
+            f"{group['rows']:,}",
+            _words.percent(group["base_rate"]),
+            when if len(moments) == 2 else "now",
+            *(_words.show_rate(key, group[when][key]) for key, *_ in _words.GROUP_RATES),
+        ]
+        for group in s["groups"]
+        for when in moments
+    ]
+
+
+def _marked(rule: dict[str, Any]) -> str:
+    return " (**tests the sensitive attribute**)" if rule["tests_sensitive"] else ""
+
+
+def _facts(s: dict[str, Any]) -> Iterator[str]:
+    model = s["model"]
+    yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model['strategy'])}"
+    among = "among the features" if s["sensitive_among_features"] else "not among the features"
+    yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
+    if s["selection"] is not None:
+        asked = s["selection"]
+        yield (
+            f"Asked for: epsilon {asked['epsilon']:g}, alpha {asked['alpha']}, rule {asked['rule']}; "
+            f"{'met' if asked['met'] else 'NOT MET'} on the {asked['discrimination_rows']} at step {asked['step']:,}"
+        )
+    for name, value in s["about"].items():
+        if value is not None and name != "intended_use":
+            yield f"{name.capitalize()}: {escape(value)}"
+    if s["calibration"] is not None:
+        yield (
+            f"Brier score: {_words.plain(s['calibration']['before'], 4)} before, "
+            f"{_words.plain(s['calibration']['after'], 4)} after"
+        )
+    for when, digests in model["digests"].items():
+        if digests is not None:
+            yield f"SHA-256 {when}: structure `{digests['structure']}`, leaves `{digests['leaves']}`"
+    yield f"Made {s['made']['at']} with {', '.join(f'{name} {v}' for name, v in s['made']['versions'].items())}"

@@ -1,0 +1,158 @@
+"""Who changed: people whose decision the edit changed, by group and by readable rules."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.tree import DecisionTreeClassifier
+
+from eifffel.ensembles import Column, plain_columns, view_ensemble
+from eifffel.ensembles._columns import INFREQUENT
+from eifffel.rules import Rule, read_rules
+
+# A rule that describes fewer people is counted and not printed.
+FEWEST = 10
+DEPTH = 3
+# Of a column's values, the most frequent; the others stand together.
+CATEGORIES = 20
+# Trees see float32.
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows as numbers, with what each column says of the table they came from.
+
+    Attributes
+    ----------
+    values : ndarray or sparse matrix of shape (n_rows, n_columns)
+    columns : list of Column
+    missing : ndarray of shape (n_columns,)
+        Whether a value is missing anywhere.
+    """
+
+    values: Any
+    columns: list[Column]
+    missing: np.ndarray
+
+
+def summarize_changes(
+    before: np.ndarray, after: np.ndarray, group: np.ndarray, X: Any, *, sensitive_columns: tuple[str, ...]
+) -> dict[str, Any]:
+    """Who gains and who loses a favourable decision.
+
+    Parameters
+    ----------
+    before, after : ndarray of bool
+        Whether each row is decided favourably.
+    group : ndarray
+        Codes of the groups.
+    X : table
+        The rows as they were given to the model.
+    """
+    gained, lost = ~before & after, before & ~after
+    return {
+        "groups": [
+            {
+                "rows": int((group == g).sum()),
+                "gained": int((gained & (group == g)).sum()),
+                "lost": int((lost & (group == g)).sum()),
+            }
+            for g in range(2)
+        ],
+        **_describe_changes(gained, lost, as_numbers(X), sensitive_columns),
+    }
+
+
+def _describe_changes(
+    gained: np.ndarray, lost: np.ndarray, table: Table, sensitive_columns: tuple[str, ...]
+) -> dict[str, Any]:
+    changed = gained | lost
+    if not changed.any() or changed.all():
+        return {"rules": [], "n_rules_hidden": 0}
+    tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=FEWEST, random_state=0).fit(table.values, changed)
+    view = view_ensemble(tree)
+    leaf = view.apply(view.check_rows(table.values))[0]
+    rules = read_rules(view, np.arange(view.n_leaves), [""] * view.n_leaves, table.columns)
+    sizes = np.bincount(leaf, minlength=view.n_leaves)
+    described: list[dict[str, Any]] = [
+        {
+            "rule": words(rule, table.missing),
+            "rows": int(sizes[k]),
+            "gained": int(gained[leaf == k].sum()),
+            "lost": int(lost[leaf == k].sum()),
+            "tests_sensitive": tests_sensitive(rule, sensitive_columns),
+        }
+        for k, rule in enumerate(rules)
+        if sizes[k] >= FEWEST
+    ]
+    described.sort(key=lambda rule: -(rule["gained"] + rule["lost"]) / rule["rows"])
+    return {"rules": described, "n_rules_hidden": int((sizes < FEWEST).sum())}
+
+
+def words(rule: Rule, missing: np.ndarray) -> str:
+    """A rule in brief, silent on missing values where there are none."""
+    return rule.words(lambda feature: bool(missing[feature]), brief=True)
+
+
+def tests_sensitive(rule: Rule, sensitive_columns: tuple[str, ...]) -> bool:
+    """Whether a rule asks for the sensitive attribute."""
+    return any(bound.column.source in sensitive_columns for bound in rule.bounds)
+
+
+def as_numbers(X: Any) -> Table:
+    """A table as numbers: one column for each number, one for each frequent value of anything else."""
+    if issparse(X):
+        names = [f"x{k}" for k in range(X.shape[1])]
+        return Table(X.tocsr(), plain_columns(names), np.zeros(X.shape[1], bool))
+    named = _named_columns(X)
+    values: list[np.ndarray] = []
+    columns: list[Column] = []
+    for name, column in named:
+        if column.dtype.kind in "iuf":
+            values.append(np.clip(column, -LARGEST, LARGEST).astype(np.float32))
+            columns.append(Column(name, name))
+            continue
+        texts = np.array(["missing" if _is_missing(value) else str(value) for value in column.tolist()], object)
+        for category, indicator in _indicators(texts):
+            values.append(indicator.astype(np.float32))
+            columns.append(Column(f"{name}_{category}", name, category))
+    matrix = np.column_stack(values)
+    return Table(matrix, columns, np.isnan(matrix).any(axis=0))
+
+
+def _named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return [(str(name), _numpy(frame[name])) for name in frame.columns]
+    array = np.asarray(X)
+    return [(f"x{k}", array[:, k] if array.dtype != object else _tidy(array[:, k])) for k in range(array.shape[1])]
+
+
+def _numpy(series: Any) -> np.ndarray:
+    if series.dtype.is_numeric():
+        return series.cast(nw.Float64).to_numpy()
+    return np.array(series.to_list(), dtype=object)
+
+
+def _tidy(column: np.ndarray) -> np.ndarray:
+    """Numbers in a column of objects as numbers."""
+    try:
+        return np.array([np.nan if value is None else value for value in column.tolist()], np.float64)
+    except (TypeError, ValueError):
+        return column
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value or type(value).__name__ == "NAType"
+
+
+def _indicators(texts: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    kinds, code, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:CATEGORIES])
+    found = [(str(kinds[k]), code == k) for k in frequent]
+    if len(kinds) > len(frequent):
+        found.append((INFREQUENT, ~np.isin(code, frequent)))
+    return found

@@ -1,0 +1,63 @@
+"""Numbers as a reader sees them, the same in every form of a report."""
+
+from typing import Any
+
+UNKNOWN = "n/a"
+
+# Key, heading, and what it means.
+GROUP_RATES = (
+    ("selection_rate", "favourable decisions", "share of the group that gets a favourable decision"),
+    ("ratio_to_highest", "ratio to highest", "that share divided by the highest of all groups"),
+    ("true_positive_rate", "true positive rate", "of those with a favourable label, the share decided favourably"),
+    ("false_positive_rate", "false positive rate", "of those without it, the share decided favourably"),
+    ("precision", "precision", "of those decided favourably, the share with a favourable label"),
+)
+
+
+def percent(value: dict[str, Any] | None) -> str:
+    """An estimate in percent with its interval."""
+    if value is None or value["value"] is None:
+        return UNKNOWN
+    shown = f"{100 * value['value']:.1f}%"
+    if value["low"] is None or value["high"] is None:
+        return shown
+    return f"{shown} ({100 * value['low']:.1f} to {100 * value['high']:.1f})"
+
+
+def fraction(value: dict[str, Any] | None) -> str:
+    """An estimate as it is, with its interval."""
+    if value is None or value["value"] is None:
+        return UNKNOWN
+    shown = f"{value['value']:.3f}"
+    if value["low"] is None or value["high"] is None:
+        return shown
+    return f"{shown} ({value['low']:.3f} to {value['high']:.3f})"
+
+
+def unbroken(text: str) -> str:
+    """A text whose interval stays on one line."""
+    return text.replace(" to ", "\u00a0to\u00a0")
+
+
+def show_rate(key: str, value: dict[str, Any] | None) -> str:
+    """One of `GROUP_RATES`."""
+    return fraction(value) if key == "ratio_to_highest" else percent(value)
+
+
+def plain(value: float | None, digits: int = 3) -> str:
+    """A number without an interval."""
+    return UNKNOWN if value is None else f"{value:.{digits}f}"
+
+
+def count(n: int, noun: str) -> str:
+    """A number of things."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def strategy_words(strategy: str | None) -> str:
+    """What a strategy does, in a few words."""
+    return {
+        "leaf": "leaf flipping, one leaf at a time (EiFFFeL-LF)",
+        "tree": "leaf flipping, tree by tree (EiFFFeL-TF)",
+        "shift": "shifting all leaves along one direction",
+    }.get(strategy or "", "not edited")

@@ -1,0 +1,28 @@
+"use strict";
+(async () => {
+  const views = {};
+  for (const [name, spec] of Object.entries(charts)) {
+    const result = await vegaEmbed("#chart-" + name, spec, { actions: false, renderer: "svg", ast: false });
+    views[name] = result.view;
+  }
+  if (slider) {
+    const input = document.getElementById("epsilon");
+    const show = () => {
+      const bound = slider.epsilons[Number(input.value)];
+      const cells = slider.points[bound.point];
+      for (const element of document.querySelectorAll("[data-cell]")) {
+        element.textContent = cells[element.dataset.cell];
+      }
+      document.getElementById("epsilon-text").textContent = bound.text;
+      document.getElementById("epsilon-met").textContent = bound.met ? "met" : "NOT MET";
+      input.setAttribute("aria-valuetext", bound.text);
+      views.tradeoff.signal("chosen", bound.point).signal("epsilon", bound.epsilon).runAsync();
+    };
+    input.addEventListener("input", show);
+    document.getElementById("reset").addEventListener("click", () => {
+      input.value = slider.start;
+      show();
+    });
+  }
+  document.body.dataset.ready = "true";
+})();

@@ -1,0 +1,175 @@
+"""The page in a real browser: no errors, no network, a slider that shows what `path.select` says."""
+
+import os
+import shutil
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("jinja2")
+pytest.importorskip("altair")
+playwright = pytest.importorskip("playwright.sync_api")
+
+from made_up_report import EVIL, classifier, people, summary  # noqa: E402
+
+from eifffel.report import render_html, summarize  # noqa: E402
+from eifffel.report._words import percent, plain  # noqa: E402
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None and os.environ.get("CI"):
+    raise RuntimeError("chromium is not on the PATH, and here the pages must be tested: make browser")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED IN A BROWSER: chromium is not on the PATH")
+# Chromium's own services, which would look for hosts.
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page that is ready, with everything that it asked for and complained about."""
+
+    def __init__(self, browser, file, **options):
+        self.complaints, self.requests, self.dialogs = [], [], []
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("body[data-ready]", timeout=30_000)
+
+    def cell(self, name):
+        return self.page.inner_text(f"[data-cell={name}]").replace("\u00a0", " ")
+
+    def drag(self, place):
+        self.page.evaluate(
+            "place => { const s = document.getElementById('epsilon'); s.value = place;"
+            " s.dispatchEvent(new Event('input', {bubbles: true})); }",
+            place,
+        )
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    opened = []
+
+    def open_it(made, **options):
+        file = tmp_path / f"report{len(opened)}.html"
+        file.write_text(render_html(made), encoding="utf-8")
+        opened.append(Opened(browser, file, **options))
+        return opened[-1]
+
+    yield open_it
+    for page in opened:
+        page.context.close()
+
+
+@pytest.mark.parametrize("options", [{}, {"model": "boosted"}, {"evil": True}], ids=str)
+def test_it_opens_without_errors_and_without_a_network(open_page, options):
+    opened = open_page(summary(**options))
+    assert opened.complaints == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert opened.dialogs == []
+    assert opened.page.locator("#chart-tradeoff svg").count() == 1
+    assert opened.page.locator("#chart-changes svg").count() == 1
+
+
+@pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
+@pytest.mark.parametrize("options", [{}, {"model": "boosted"}], ids=str)
+def test_the_slider_shows_what_select_says(open_page, options):
+    made = summary(**options)
+    clf = classifier(**options)
+    X, y, s = people(2000, 1)
+    later = clf.path_.measure(X, y, s)
+    opened = open_page(made)
+    bounds = made["path"]["epsilons"]
+    for place in (0, 10, len(bounds) // 2, len(bounds) - 1, made["path"]["chosen_epsilon"]):
+        opened.drag(place)
+        choice = clf.path_.select(epsilon=bounds[place]["epsilon"])
+        assert opened.page.inner_text("#epsilon-text") == f"{choice.epsilon:g}"
+        assert opened.page.inner_text("#epsilon-met") == ("met" if choice.met else "NOT MET")
+        assert opened.cell("selection_discrimination") == plain(choice.discrimination)
+        assert opened.cell("selection_accuracy") == plain(choice.accuracy)
+        assert opened.cell("changed_leaves") == f"{clf.path_.n_flips(choice.step):,}"
+        assert opened.cell("discrimination").split(" ")[0] == plain(later.discrimination[choice.step])
+        assert opened.cell("accuracy").split(" ")[0] == plain(later.accuracy[choice.step])
+        for g in range(2):
+            rate = {"value": later.selection_rates[choice.step, g], "low": None, "high": None}
+            assert opened.cell(f"selection_rate_{g}").split(" ")[0] == percent(rate)
+    opened.page.click("#reset")
+    assert opened.page.inner_text("#epsilon-text") == "0.05"
+    assert opened.complaints == []
+
+
+def test_the_marker_moves_along_the_path(open_page):
+    opened = open_page(summary())
+
+    def markers():
+        # The marker is drawn last; Vega writes places into the transform of each symbol.
+        symbols = opened.page.locator("#chart-tradeoff svg path[stroke='black']")
+        return [symbols.nth(k).get_attribute("transform") for k in range(symbols.count())]
+
+    seen = []
+    for place in (0, 60, len(summary()["path"]["epsilons"]) - 1):
+        opened.drag(place)
+        opened.page.wait_for_timeout(150)
+        seen.append(tuple(markers()))
+    assert all(len(places) == 2 for places in seen), "one on each kind of rows"
+    assert len(set(seen)) == 3
+
+
+def test_keys_move_the_slider(open_page):
+    opened = open_page(summary())
+    opened.page.focus("#epsilon")
+    opened.page.keyboard.press("ArrowRight")
+    assert opened.page.inner_text("#epsilon-text") == "0.051"
+    assert opened.page.get_attribute("#epsilon", "aria-valuetext") == "0.051"
+
+
+def test_scripts_in_data_are_shown_as_text(open_page):
+    opened = open_page(summary(evil=True))
+    assert opened.page.inner_text("body").count(EVIL) > 10
+    assert opened.page.locator("body script").count() == 2, "those of the page itself"
+    opened.drag(0)
+    assert opened.dialogs == []
+
+
+@pytest.mark.parametrize("width", [360, 1200])
+def test_it_fits_the_screen(open_page, width):
+    opened = open_page(summary(), viewport={"width": width, "height": 800})
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.page.locator("#chart-tradeoff svg").bounding_box()["width"] <= width
+
+
+def test_it_prints(open_page):
+    opened = open_page(summary())
+    opened.page.emulate_media(media="print")
+    assert not opened.page.locator("#epsilon").is_visible()
+    assert opened.page.locator("#groups").is_visible()
+    assert opened.page.pdf().startswith(b"%PDF")
+
+
+def test_without_javascript_the_numbers_are_there(browser, tmp_path):
+    file = tmp_path / "report.html"
+    file.write_text(render_html(summary()), encoding="utf-8")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    point = summary()["path"]["points"][summary()["path"]["epsilons"][summary()["path"]["chosen_epsilon"]]["point"]]
+    shown = page.inner_text("#groups")
+    assert percent(point["groups"][0]["selection_rate"]) in " ".join(shown.split())
+    context.close()
+
+
+def test_an_audit_opens_too(open_page):
+    X, y, s = people(500, 3)
+    opened = open_page(summarize(classifier().estimator_, X, y, sensitive_features=s))
+    assert opened.complaints == []
+    assert opened.page.locator("#epsilon").count() == 0

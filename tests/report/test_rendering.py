@@ -1,0 +1,115 @@
+"""The page, the Markdown and the JSON say the same, escape what comes from data, and need nothing else."""
+
+import json
+import re
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+pytest.importorskip("pandas")
+pytest.importorskip("jinja2")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from made_up_report import EVIL, classifier, people, summary
+
+from eifffel.report import render_html, render_markdown, save_report, summarize
+from eifffel.report._html import slider_data
+
+
+class Texts(HTMLParser):
+    """The texts of a page outside of scripts and styles, and its tags."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.texts, self._open = [], [], []
+        self.feed(page)
+        self.text = " ".join(" ".join(self.texts).split())
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self._open):
+            self.texts.append(data)
+
+
+def test_a_page_is_whole_and_small():
+    page = render_html(summary())
+    assert len(page.encode()) < 3_000_000
+    tags = Texts(page).tags
+    assert not [attributes for _, attributes in tags if {"src", "href"} & set(attributes)]
+    assert not re.search(r"@import|url\(", page[: page.index("</style>")])
+
+
+@pytest.mark.parametrize("evil", [False, True])
+def test_page_and_markdown_have_the_same_facts(evil):
+    made = summary(evil=evil)
+    seen = Texts(render_html(made)).text
+    read = re.sub(r"\\(.)", r"\1", render_markdown(made)).replace("&lt;", "<").replace("&gt;", ">")
+    facts = [made["verdict"]["sentence"], *(group["name"] for group in made["groups"])]
+    facts += [rule["rule"] for rule in made["changed"]["rules"]]
+    facts += [leaf["rule"] for leaf in made["leaves"]["shown"]]
+    facts += [made["model"]["digests"][when][what] for when in ("before", "after") for what in ("structure", "leaves")]
+    facts += made["limits"]
+    for fact in facts:
+        assert " ".join(fact.split()) in seen
+        assert " ".join(fact.split()) in " ".join(read.split())
+
+
+def test_scripts_in_data_are_text():
+    made = summary(evil=True)
+    assert EVIL in json.dumps(made)
+    page = render_html(made)
+    assert EVIL not in page
+    assert "<script>alert" not in page
+    markdown = render_markdown(made)
+    assert "<script" not in markdown
+
+
+def test_the_start_of_the_slider_is_the_model_in_the_file():
+    made = summary()
+    slider = slider_data(made)
+    cells = slider["points"][slider["epsilons"][slider["start"]]["point"]]
+    seen = Texts(render_html(made))
+    for text in cells.values():
+        assert " ".join(text.split()) in seen.text
+    assert slider["epsilons"][slider["start"]]["text"] == "0.05"
+
+
+def test_an_audit_without_path_or_record_renders():
+    X, y, s = people(500, 3)
+    for labels in (y, None):
+        for model in (classifier().path_.model, classifier().estimator_):
+            made = summarize(model, X, labels, sensitive_features=s, favorable="yes")
+            assert "Measured" in Texts(render_html(made)).text
+            assert "# Fairness report" in render_markdown(made)
+
+
+def test_a_file_by_its_name(tmp_path):
+    for name, start in (("a.html", "<!DOCTYPE html>"), ("a.md", "# Fairness report"), ("a.json", "{")):
+        save_report(summary(), tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    assert json.loads((tmp_path / "a.json").read_text()) == json.loads(json.dumps(summary()))
+    with pytest.raises(FileExistsError, match="is not overwritten unasked"):
+        save_report(summary(), tmp_path / "a.md")
+    with pytest.raises(ValueError, match=r"a report must end in .html, .md, .json, got '.*a.pdf'; rename it"):
+        save_report(summary(), tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("library", ["jinja2", "altair", "vl_convert"])
+def test_without_its_libraries_it_says_what_to_install(library, monkeypatch):
+    from eifffel.report import _charts
+
+    _charts.bundle_scripts.cache_clear()
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        ModuleNotFoundError, match=rf"reports need {library}; install it with: pip install .*\[report\]"
+    ):
+        render_html(summary())

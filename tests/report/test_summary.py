@@ -1,0 +1,271 @@
+"""A summary says what is so, on the rows that it names, and nothing of persons."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, confusion_matrix
+
+pandas = pytest.importorskip("pandas")
+jsonschema = pytest.importorskip("jsonschema")
+
+from made_up_report import classifier, people, summary  # noqa: E402
+
+from eifffel import trace_path, undo  # noqa: E402
+from eifffel.report import schema, summarize  # noqa: E402
+from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
+
+X, y, s = people(2000, 1)
+pytestmark = pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
+OPTIONS = [{}, {"model": "boosted"}, {"strategy": "shift"}, {"strategy": "tree", "alpha": 0.02}]
+
+
+@pytest.fixture(params=OPTIONS, ids=str)
+def options(request):
+    return request.param
+
+
+@pytest.fixture
+def made(options):
+    return summary(**options)
+
+
+def test_it_is_as_the_schema_says(made):
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(json.loads(json.dumps(made, allow_nan=False)), schema())
+
+
+def test_rates_are_those_of_the_decisions(options, made):
+    clf = classifier(**options)
+    for when, model in (("before", clf.path_.model), ("after", clf)):
+        decided = model.predict(X)
+        assert made["overall"][when]["accuracy"]["value"] == pytest.approx(accuracy_score(y, decided))
+        rates = []
+        for group, name in zip(made["groups"], ("women", "men"), strict=True):
+            assert group["name"] == name
+            (tn, fp), (fn, tp) = confusion_matrix(y[s == name], decided[s == name], labels=["no", "yes"])
+            assert group["rows"] == (s == name).sum() == tn + fp + fn + tp
+            assert group["base_rate"]["value"] == pytest.approx((tp + fn) / group["rows"])
+            assert group[when]["selection_rate"]["value"] == pytest.approx((tp + fp) / group["rows"])
+            assert group[when]["true_positive_rate"]["value"] == pytest.approx(tp / (tp + fn))
+            assert group[when]["false_positive_rate"]["value"] == pytest.approx(fp / (fp + tn))
+            assert group[when]["precision"]["value"] == pytest.approx(tp / (tp + fp))
+            rates.append((tp + fp) / group["rows"])
+        for group, rate in zip(made["groups"], rates, strict=True):
+            assert group[when]["ratio_to_highest"]["value"] == pytest.approx(rate / max(rates))
+        assert made["overall"][when]["discrimination"]["value"] == pytest.approx(rates[1] - rates[0])
+        for value in made["overall"][when].values():
+            assert value["low"] < value["value"] < value["high"]
+
+
+def test_each_bound_shows_what_it_selects(options, made):
+    clf = classifier(**options)
+    later = clf.path_.measure(X, y, s)
+    bounds = made["path"]["epsilons"]
+    assert bounds[made["path"]["chosen_epsilon"]]["epsilon"] == 0.05
+    assert len({bound["epsilon"] for bound in bounds}) == len(bounds)
+    for bound in bounds[:: len(bounds) // 12]:
+        choice = clf.path_.select(epsilon=bound["epsilon"], alpha=clf.alpha)
+        point = made["path"]["points"][bound["point"]]
+        assert (point["step"], bound["met"]) == (choice.step, choice.met)
+        assert point["changed_leaves"] == clf.path_.n_flips(choice.step)
+        assert point["selection"]["discrimination"] == choice.discrimination
+        assert point["selection"]["accuracy"] == choice.accuracy
+        assert point["overall"]["discrimination"]["value"] == pytest.approx(later.discrimination[choice.step])
+        assert point["overall"]["accuracy"]["value"] == pytest.approx(later.accuracy[choice.step])
+        for g in range(2):
+            rate = point["groups"][g]["selection_rate"]["value"]
+            assert rate == pytest.approx(later.selection_rates[choice.step, g])
+    selected = {bound["point"] for bound in bounds}
+    assert set(range(len(made["path"]["points"]))) - selected <= {0}, (
+        "only steps that some bound selects, and the first"
+    )
+
+
+def test_who_changed_adds_up(options, made):
+    clf = classifier(**options)
+    before, after = clf.path_.model.predict(X), clf.predict(X)
+    for group, name in zip(made["changed"]["groups"], ("women", "men"), strict=True):
+        inside = s == name
+        assert group["gained"] == ((before == "no") & (after == "yes") & inside).sum()
+        assert group["lost"] == ((before == "yes") & (after == "no") & inside).sum()
+    rules = made["changed"]["rules"]
+    assert 1 <= len(rules) <= 8
+    assert min(rule["rows"] for rule in rules) >= 10
+    assert sum(rule["rows"] for rule in rules) == len(X)
+    for key in ("gained", "lost"):
+        assert sum(rule[key] for rule in rules) == sum(group[key] for group in made["changed"]["groups"])
+
+
+def test_leaves_of_few_people_are_counted_and_not_described(options, made):
+    clf = classifier(**options)
+    flips = clf.path_.flips(clf.selection_.step)
+    rows = sum(flips[name].astype(int) for name in flips.dtype.names[-4:])
+    leaves = made["leaves"]
+    assert leaves["n_changed"] == len(flips)
+    assert leaves["n_hidden"] == (rows < 10).sum()
+    assert len(leaves["shown"]) + leaves["n_more"] == (rows >= 10).sum()
+    assert all(sum(leaf["rows"]) >= 10 for leaf in leaves["shown"])
+    effects = [sum(leaf["effect"]) for leaf in leaves["shown"]]
+    assert effects == sorted(effects, reverse=True)
+    weight = np.abs(flips["after"] - flips["before"]) / (30 if options.get("model") != "boosted" else 1)
+    assert effects[0] == pytest.approx((rows * weight)[rows >= 10].max())
+
+
+def test_there_are_no_rows_in_it(made):
+    """Nothing is as long as the rows are many, and no number of a person's is there."""
+
+    def lengths(part):
+        if isinstance(part, dict):
+            for inner in part.values():
+                yield from lengths(inner)
+        elif isinstance(part, list):
+            yield len(part)
+            for inner in part:
+                yield from lengths(inner)
+
+    assert max(lengths(made)) < 500
+    text = json.dumps(made)
+    incomes = {f"{value:.2f}" for value in X["income"]}
+    assert not any(income in text for income in incomes)
+
+
+def test_structure_stays_and_leaves_change(made):
+    digests = made["model"]["digests"]
+    assert digests["before"]["structure"] == digests["after"]["structure"]
+    assert digests["before"]["leaves"] != digests["after"]["leaves"]
+
+
+def test_rules_that_ask_for_the_sensitive_attribute_are_marked():
+    clf = classifier()
+    marked = summarize(clf, X, y, sensitive_features=s, sensitive_columns=("part_time",))
+    rules = marked["leaves"]["shown"] + marked["changed"]["rules"]
+    assert {"part_time" in rule["rule"] for rule in rules} == {True, False}
+    for rule in rules:
+        assert rule["tests_sensitive"] == ("part_time" in rule["rule"])
+    assert marked["sensitive_among_features"]
+
+
+def test_a_model_alone_is_measured_with_what_it_carries():
+    clf = classifier()
+    edited = summarize(clf.estimator_, X, y, sensitive_features=s)
+    whole = summary()
+    assert [group["before"] for group in edited["groups"]] == [group["before"] for group in whole["groups"]]
+    assert [group["after"] for group in edited["groups"]] == [group["after"] for group in whole["groups"]]
+    assert edited["changed"]["groups"] == whole["changed"]["groups"]
+    assert edited["path"] is None
+    plain = summarize(undo(clf), X, y, sensitive_features=s, favorable="yes", epsilon=0.5)
+    assert plain["groups"][0]["after"] == whole["groups"][0]["before"]
+    assert plain["groups"][0]["before"] is None
+    assert plain["verdict"]["holds"] is True
+    for part in (edited, plain):
+        jsonschema.validate(part, schema())
+
+
+def test_without_labels_it_says_what_can_be_said():
+    bare = summarize(classifier(), X, None, sensitive_features=s)
+    jsonschema.validate(bare, schema())
+    assert bare["groups"][0]["base_rate"] is None
+    assert bare["groups"][0]["after"]["precision"]["value"] is None
+    assert bare["groups"][0]["after"]["selection_rate"] == summary()["groups"][0]["after"]["selection_rate"]
+    assert bare["overall"]["after"]["accuracy"]["value"] is None
+
+
+def test_small_groups_are_marked():
+    few = np.concatenate([np.flatnonzero(s == "women")[:29], np.flatnonzero(s == "men")[:1000]])
+    made = summarize(classifier(), X.iloc[few], y[few], sensitive_features=s[few])
+    assert [group["small"] for group in made["groups"]] == [True, False]
+    made = summarize(classifier(), X.iloc[few[:400]], y[few[:400]], sensitive_features=s[few[:400]])
+    assert [group["small"] for group in made["groups"]] == [True, False], "29 rows are few, whatever their share"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "heading", "words"),
+    [
+        (0.5, "✓ Within the bound", "within the bound of 0.5, as is the whole interval"),
+        (0.001, "✗ Outside the bound", "outside the bound of 0.001, as is the whole interval"),
+    ],
+)
+def test_the_verdict_says_on_which_rows(epsilon, heading, words):
+    made = summarize(
+        undo(classifier()), X, y, sensitive_features=s, favorable="yes", epsilon=epsilon, rows="rows of May"
+    )
+    assert made["verdict"]["heading"] == heading
+    assert "On 2,000 rows of May" in made["verdict"]["sentence"]
+    assert words in made["verdict"]["sentence"]
+
+
+def test_a_bound_within_chance_says_so():
+    plain = undo(classifier())
+    value = summarize(plain, X, y, sensitive_features=s, favorable="yes")["overall"]["after"]["discrimination"]["value"]
+    for epsilon, holds in ((value + 0.001, True), (value - 0.001, False)):
+        verdict = summarize(plain, X, y, sensitive_features=s, favorable="yes", epsilon=epsilon)["verdict"]
+        assert (verdict["holds"], verdict["certain"]) == (holds, False)
+        assert "chance may play a part" in verdict["sentence"]
+
+
+def test_a_bound_that_is_not_met_is_said_not_to_be():
+    made = summary(strategy="tree", alpha=0.0001, epsilon=0.001)
+    assert made["verdict"]["heading"] == "✗ The bound is not met"
+    assert "NOT MET: no step kept the bound with an accuracy drop of at most 0.0001" in made["verdict"]["sentence"]
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match=r"epsilon must be in \[0, 1\] or None, got 5"):
+        summarize(classifier(), X, y, sensitive_features=s, epsilon=5)
+    with pytest.raises(ValueError, match="has 'other', not among the groups"):
+        summarize(classifier(), X, y, sensitive_features=np.where(s == "men", "men", "other"))
+    with pytest.raises(ValueError, match="privileged must be one of the groups"):
+        summarize(undo(classifier()), X, y, sensitive_features=s, favorable="yes", privileged="nobody")
+
+
+def test_tables_of_any_kind_become_numbers():
+    frame = pandas.DataFrame(
+        {
+            "n": [1.0, None, 3.0],
+            "word": ["a", None, "b"],
+            "flag": [True, False, True],
+            "big": [1e300, 1.0, 2.0],
+            "kind": pandas.Categorical(["x", "y", "x"]),
+        }
+    )
+    polars = pytest.importorskip("polars")
+    other = polars.DataFrame(
+        {"n": [1.0, None, 3.0], "word": ["a", None, "b"], "flag": [True, False, True], "big": [1e300, 1.0, 2.0]}
+    )
+    for table in (frame, other):
+        numbers = as_numbers(table)
+        sources = [column.source for column in numbers.columns]
+        assert sources[0] == "n"
+        assert [column.category for column in numbers.columns if column.source == "word"] == ["a", "b", "missing"]
+        assert [column.category for column in numbers.columns if column.source == "flag"] == ["False", "True"]
+        assert numbers.values.shape == (3, len(sources))
+        assert numbers.missing.tolist() == [source == "n" for source in sources]
+    array = np.array([[1, "a"], [2, "b"]], object)
+    assert [column.category for column in as_numbers(array).columns] == [None, "a", "b"]
+
+
+def test_nobody_changed():
+    same = np.array([True, False] * 20)
+    made = summarize_changes(same, same, np.repeat([0, 1], 20), np.arange(40.0)[:, None], sensitive_columns=())
+    assert made == {
+        "groups": [{"rows": 20, "gained": 0, "lost": 0}, {"rows": 20, "gained": 0, "lost": 0}],
+        "rules": [],
+        "n_rules_hidden": 0,
+    }
+
+
+def test_a_rule_about_fewer_than_ten_people_is_counted_only():
+    few = np.arange(9)
+    made = summarize_changes(few > 4, few > 5, np.repeat([0, 1], [4, 5]), few[:, None] * 1.0, sensitive_columns=())
+    assert (made["rules"], made["n_rules_hidden"]) == ([], 1)
+
+
+def test_weighted_leaves_are_not_described():
+    forest = undo(classifier())
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    path = trace_path(forest, X, y, sensitive_features=s, sample_weight=weight, favorable="yes")
+    choice = path.select(epsilon=0.05)
+    made = summarize(path.model_at(choice.step), X, y, sensitive_features=s, path=path, selection=choice)
+    assert made["leaves"]["shown"] == []
+    assert made["leaves"]["n_hidden"] == made["leaves"]["n_changed"] > 0
