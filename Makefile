@@ -4,11 +4,12 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-settings reproduce clean
+.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-settings reproduce clean
 
 help:
-	@echo "make demo       train a forest on synthetic data, make it fair, print and draw the trade-off"
+	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
 	@echo "make test       lint, types and tests"
+	@echo "make browser    install Chromium from Debian's packages, in which the reports are tested"
 	@echo "make check      make test, then with the oldest supported versions and without any extra"
 	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
@@ -22,7 +23,11 @@ help:
 	touch $@
 
 demo: .venv/dev/installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/eifffel demo --out output/demo --overwrite
+
+# Tests of reports use Chromium where it is on the PATH.
+browser:
+	@command -v chromium > /dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 
 test: lint types tests
 

@@ -11,6 +11,13 @@ ROOT = Path(__file__).parent.parent
 PAGES = [
     page for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))) if "```python" in page.read_text()
 ]
+# What code needs that has these words in it.
+NEEDS = {
+    "import lightgbm": ("lightgbm",),
+    "import catboost": ("catboost",),
+    "eifffel.save": ("skops",),
+    "save_report": ("jinja2", "altair", "vl_convert"),
+}
 FETCHING = re.compile(r"^from eifffel\.datasets import fetch_", re.MULTILINE)
 MARKED = [pytest.param(page, marks=needs_real_data if FETCHING.search(page.read_text()) else ()) for page in PAGES]
 
@@ -21,10 +28,12 @@ def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
     assert blocks
     if FETCHING.search(page.read_text()):
         pytest.importorskip("pandas")
-    for library in ("lightgbm", "catboost"):
-        if f"import {library}" in "".join(blocks):
-            pytest.importorskip(library)
-    if "plot" in "".join(blocks):
+    code = "".join(blocks)
+    for words, libraries in NEEDS.items():
+        if words in code:
+            for library in libraries:
+                pytest.importorskip(library)
+    if "plot" in code:
         pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.chdir(tmp_path)
     names: dict = {}
@@ -33,6 +42,6 @@ def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
 
 
 def test_the_pages_that_should_have_code_have():
-    assert {"README.md", "method.md", "baselines.md", "reproduction.md", "ensembles.md"} <= {
+    assert {"README.md", "method.md", "baselines.md", "reproduction.md", "ensembles.md", "command_line.md"} <= {
         page.name for page in PAGES
     }

@@ -4,16 +4,24 @@ import sys
 
 from eifffel._optional import import_optional
 
+# What the command line is made with; each comes with the extra cli.
+NEEDED = ("typer", "rich", "pandas", "skops")
+
 
 def main() -> None:
     """Run the command line, or say what it needs."""
     try:
-        import_optional("typer", "the command line needs")
+        for library in NEEDED:
+            import_optional(library, "the command line needs")
+        from eifffel.cli import run
+
+        code = run()
     except ModuleNotFoundError as error:
         sys.exit(f"eifffel: {error}")
-    from eifffel.cli import app
-
-    app(prog_name="eifffel")
+    except KeyboardInterrupt:  # while it is still starting
+        print("eifffel: interrupted", file=sys.stderr)
+        code = 130
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""The command line as a user types it."""
+"""eifffel reproduce, and what all commands have in common."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import pytest
+from commands import COMMAND, run
 
 import eifffel
 from eifffel import __main__
@@ -15,19 +17,16 @@ from real_data import needs_real_data
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("typer")
-COMMAND = [sys.executable, "-m", "eifffel"]
-
-
-def run(*arguments, **options):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, **options)
 
 
 def test_help_and_version():
     assert "reproduce" in run("--help").stdout
     assert run("--version").stdout == f"eifffel {eifffel.__version__}\n"
-    for command in ("reproduce",):
+    for command in ("demo", "fit", "predict", "path", "flip", "audit", "explain", "datasets", "reproduce"):
         shown = run(command, "--help").stdout
-        assert f"eifffel {command} --" in shown, "an example"
+        assert re.search(rf"Example:\s+eifffel\s+{command}", shown), "an example"
+        for option in ("--json", "--quiet", "--debug"):
+            assert option in shown
 
 
 @pytest.mark.parametrize(
@@ -36,7 +35,8 @@ def test_help_and_version():
         (["--data", "mnist"], "--data must be one of 'adult', 'bank', 'compas', got 'mnist'"),
         (["--data", ","], "--data must name at least one of"),
         (["--data-home", "nowhere"], "--data-home must be a folder, got 'nowhere'"),
-        (["--seeds", "0"], "Invalid value for"),
+        (["--seeds", "0"], "--seeds"),
+        (["--sedes", "0"], "No such option"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_code_2(arguments, message, tmp_path):

@@ -1,0 +1,177 @@
+"""What all commands share: the application, options, and how errors become one line and an exit code."""
+
+import functools
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eifffel._version import __version__
+from eifffel.cli._printing import printable
+
+BROKEN, BAD_INPUT, NOT_MET, INTERRUPTED = 1, 2, 3, 130
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"max_content_width": 100},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars and no words; errors are still said.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
+AllowPickle = Annotated[
+    bool,
+    typer.Option("--allow-pickle", help="Load a pickle or joblib file. It can run any code: only if you trust it."),
+]
+# Files are checked where they are read, with errors of our own.
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by eifffel or skops.", readable=False)]
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A table: .csv, .tsv or .parquet, also with .gz.", readable=False)
+]
+Report = Annotated[
+    Path | None, typer.Option(help="Write a report there: .html (opens in any browser), .md or .json.", metavar="FILE")
+]
+IntendedUse = Annotated[str | None, typer.Option(help="What the model is for, to be said in the report.")]
+Target = Annotated[str | None, typer.Option(help="The column of labels.", metavar="COLUMN")]
+Favorable = Annotated[str | None, typer.Option(help="The label that is good for a person.", metavar="LABEL")]
+Sensitive = Annotated[str | None, typer.Option(help="The column of groups.", metavar="COLUMN")]
+Privileged = Annotated[
+    str | None, typer.Option(help="The privileged group; by default the one that the model favours.", metavar="GROUP")
+]
+DropMissing = Annotated[
+    bool, typer.Option("--drop-missing", help="Leave out rows without a label or a group, and say how many.")
+]
+Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
+Epsilon = Annotated[float, typer.Option(help="Bound on the difference of the groups' rates of favourable decisions.")]
+Alpha = Annotated[
+    float | None, typer.Option(help="Bound on the drop of accuracy, such as 0.02 for two points; by default none.")
+]
+Strategy = Annotated[
+    str,
+    typer.Option(
+        help="How leaves are edited: leaf, tree, shift, or auto (leaf for forests, shift for boosted models)."
+    ),
+]
+TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
+Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
+Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1)]
+
+
+Command = Callable[..., None]
+
+
+def command(example: str) -> Callable[[Command], Command]:
+    """Make a function a command: its help has an example, its errors are one line and an exit code."""
+
+    def decorate(run: Command) -> Command:
+        @functools.wraps(run)
+        def guarded(**options: Any) -> None:
+            with user_errors(debug=options["debug"]), notes(options["quiet"], options["debug"]):
+                run(**options)
+
+        guarded.__dict__["epilog"] = f"Example: {example}"
+        return guarded
+
+    return decorate
+
+
+def add_commands(*commands: Command) -> None:
+    """Let the application have these commands; help lists them in this order."""
+    for run in commands:
+        app.command(epilog=run.__dict__["epilog"])(run)
+
+
+@contextmanager
+def user_errors(debug: bool) -> Iterator[None]:
+    """Say in one line what is wrong with what the user gave, or that the fault is ours."""
+    try:
+        yield
+    except typer.Exit:
+        raise
+    except KeyboardInterrupt:
+        say_error("interrupted; no file was left half written")
+        raise typer.Exit(INTERRUPTED) from None
+    except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
+        if debug:
+            raise
+        say_error(in_options(_message(error)))
+        raise typer.Exit(BAD_INPUT) from None
+    except Exception as error:
+        if debug:
+            raise
+        say_error(
+            f"a fault of eifffel's own, {type(error).__name__}: {_message(error)} (--debug shows where; please report "
+            "it)"
+        )
+        raise typer.Exit(BROKEN) from None
+
+
+@contextmanager
+def notes(quiet: bool, debug: bool) -> Iterator[None]:
+    """Show eifffel's warnings as notes of one line; those of other libraries only with --debug."""
+
+    def show(message: Any, category: type[Warning], *where: Any, **how: Any) -> None:
+        if category.__module__.startswith("eifffel.") and not quiet:
+            typer.echo(printable(f"note: {in_options(str(message))}"), err=True)
+        elif debug:
+            typer.echo(printable(f"{category.__name__}: {message}"), err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = show
+        yield
+
+
+def say_error(message: str) -> None:
+    """One line on stderr."""
+    typer.echo(f"eifffel: {printable(' '.join(message.split()))}", err=True)
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror is not None:
+        about = f" '{error.filename}'" if error.filename is not None else ""
+        return f"{error.strerror}{about}; nothing was written there"
+    return str(error)
+
+
+# Names of parameters in messages, and the options that set them here.
+OPTIONS = {
+    "overwrite=True": "--overwrite",
+    "allow_pickle=True": "--allow-pickle",
+    "data_home": "--data-home",
+    "download_if_missing=False": "--no-download",
+}
+
+
+def in_options(message: str) -> str:
+    """The message with the names of options in the place of those of parameters."""
+    for parameter, option in OPTIONS.items():
+        message = message.replace(parameter, option)
+    return re.sub(r"(?<![-\w])(data|out|epsilon|alpha|strategy|favorable|privileged)(?=( must|=))", r"--\1", message)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        typer.echo(f"eifffel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def eifffel_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Make trained tree ensembles fair by editing their leaves.
+
+    From a table to a fair model and a page to show: eifffel fit. For a model that is trained: eifffel flip.
+    To see what it does: eifffel demo.
+    """

@@ -1,0 +1,77 @@
+"""eifffel audit: measure a stored model, edited or not."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from eifffel import load
+from eifffel._validation import check_fraction
+from eifffel.cli import _app as shared
+from eifffel.cli._editing import describe_data, known_task
+from eifffel.cli._finish import check_targets, finish_summary
+from eifffel.cli._flip import read_rows, sensitive_among
+from eifffel.report import summarize
+
+
+@shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")
+def audit(
+    model: shared.ModelFile,
+    data: shared.DataFile,
+    target: shared.Target = None,
+    favorable: shared.Favorable = None,
+    sensitive: shared.Sensitive = None,
+    privileged: shared.Privileged = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="A bound to judge by; the exit code is 3 if it is broken.")
+    ] = None,
+    drop_missing: shared.DropMissing = False,
+    separator: shared.Separator = None,
+    report: shared.Report = None,
+    intended_use: shared.IntendedUse = None,
+    allow_pickle: shared.AllowPickle = False,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Measure what a model decides about the rows of a table, group by group.
+
+    Without --target it measures what needs no labels. An edited model is compared with what it was before.
+    """
+    check_fraction("--epsilon", epsilon, optional=True)
+    check_targets(overwrite=overwrite, report=report)
+    loaded = load(model, allow_pickle=allow_pickle)
+    task = known_task(loaded, target=target, favorable=favorable, sensitive=sensitive, privileged=privileged)
+    table = read_rows(
+        loaded,
+        data,
+        task,
+        separator=separator,
+        drop_missing=drop_missing,
+        verbose=not quiet,
+        labels_needed=target is not None,
+        to_learn=False,
+    )
+    summary = summarize(
+        loaded,
+        table.X,
+        table.y,
+        sensitive_features=table.group,
+        rows=f"rows of {data.name}",
+        epsilon=epsilon,
+        favorable=table.favorable if table.favorable is not None else favorable,
+        privileged=table.privileged,
+        sensitive_name=task.sensitive,
+        sensitive_columns=sensitive_among(table, task),
+        about={
+            "data": describe_data(data, len(table.X), table.n_dropped),
+            "command": " ".join(["eifffel", *sys.argv[1:]]),
+            "intended_use": intended_use,
+        },
+    )
+    if task.labels is not None:
+        summary["favorable"] = task.labels[1]
+    finish_summary(summary, report=report, overwrite=overwrite, json=json, quiet=quiet)
+    if summary["verdict"]["holds"] is False:
+        raise typer.Exit(shared.NOT_MET)

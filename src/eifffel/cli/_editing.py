@@ -1,0 +1,145 @@
+"""From a table to an edited model and its summary: what fit and flip have in common."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eifffel import FairnessPath, Selection, trace_path
+from eifffel._meta import split_rows
+from eifffel._validation import Coding, check_binary_labels, check_favorable, check_groups, check_split
+from eifffel.cli._tables import Labelled, Task, hash_file
+from eifffel.record import find_record, note_report, note_selection
+from eifffel.report import summarize
+from eifffel.report._save import render_json
+
+SELECTION_FRACTION = 0.25
+
+# (X, y) of the training rows -> a fitted model.
+Train = Callable[[Any, np.ndarray], Any]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is asked for."""
+
+    epsilon: float
+    alpha: float | None
+    strategy: str
+    test_size: float
+    seed: int
+    jobs: int
+
+
+@dataclass(frozen=True, eq=False)
+class Edited:
+    """An edited model, where it comes from and what a report says of it."""
+
+    model: Any
+    path: FairnessPath
+    selection: Selection
+    summary: dict[str, Any]
+
+    @property
+    def met(self) -> bool:
+        """Whether the bound is kept where the step was chosen, and not broken beyond chance on the test rows."""
+        verdict = self.summary["verdict"]
+        return self.selection.met and not (verdict["certain"] and not verdict["holds"])
+
+
+def n_jobs(jobs: int | None) -> int:
+    """Threads: as many as asked for, or one per core."""
+    return jobs if jobs is not None else os.cpu_count() or 1
+
+
+def edit(
+    table: Labelled,
+    task: Task,
+    train: Train,
+    bounds: Bounds,
+    *,
+    trained: bool,
+    about: dict[str, Any],
+    sensitive_columns: tuple[str, ...],
+    verbose: bool,
+) -> Edited:
+    """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
+
+    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves.
+    """
+    assert table.y is not None
+    classes = check_binary_labels(table.y)
+    coding = Coding(classes, check_favorable(classes, table.favorable), check_groups(table.group))
+    rows = coding.encode(table.X, table.y, table.group, rows="the table")
+    rest, test = split_rows(rows, bounds.test_size, bounds.seed)
+    scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), SELECTION_FRACTION, bounds.seed))
+    check_split(rows, coding.groups, [scoring, chosen, test])
+
+    def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
+        assert table.y is not None
+        return table.X.iloc[part], table.y[part], table.group[part]
+
+    X, y, group = cut(scoring)
+    model = train(X, y)
+    path = trace_path(
+        model,
+        X,
+        y,
+        sensitive_features=group,
+        strategy=bounds.strategy,
+        select_on=cut(chosen),
+        privileged=table.privileged,
+        favorable=table.favorable,
+        n_jobs=bounds.jobs,
+        verbose=int(verbose),
+    )
+    selection = path.select(epsilon=bounds.epsilon, alpha=bounds.alpha)
+    edited = path.model_at(selection.step)
+    note_selection(edited, selection)
+    X_test, y_test, group_test = cut(test)
+    what = "score leaves" if trained else "train and to score leaves"
+    summary = summarize(
+        edited,
+        X_test,
+        y_test,
+        sensitive_features=group_test,
+        rows="test rows",
+        path=path,
+        selection=selection,
+        sensitive_name=task.sensitive,
+        sensitive_columns=sensitive_columns,
+        about={
+            "split": f"{len(scoring):,} rows to {what}, {len(chosen):,} to choose the step, {len(test):,} test rows",
+            "seed": bounds.seed,
+            **about,
+        },
+    )
+    if task.labels is not None:
+        summary["favorable"] = task.labels[1]
+    note_report(edited, summary=render_json(summary), task=asdict(task))
+    return Edited(edited, path, selection, summary)
+
+
+def describe_data(path: Path, n_rows: int, n_dropped: int) -> str:
+    """A table in words, with the hash of its file."""
+    dropped = f" ({n_dropped:,} rows without a label or a group left out)" if n_dropped else ""
+    return f"{path.name}, {n_rows:,} rows{dropped}, SHA-256 {hash_file(path)}"
+
+
+def known_task(model: Any, **given: str | None) -> Task:
+    """The task as it was given, and as the model's record knows it where it was not."""
+    record = find_record(model) or {}
+    known = {**(record.get("task") or {}), **{name: value for name, value in given.items() if value is not None}}
+    if known.get("sensitive") is None:
+        raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
+    labels = known.get("labels")
+    return Task(
+        known.get("target"),
+        known.get("favorable"),
+        known["sensitive"],
+        known.get("privileged"),
+        None if labels is None else (labels[0], labels[1]),
+    )

@@ -1,0 +1,133 @@
+"""eifffel fit: a table -> a fair model."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from eifffel._validation import check_binary_labels, check_choice, check_fraction
+from eifffel.cli import _app as shared
+from eifffel.cli._editing import Bounds, describe_data, edit, n_jobs
+from eifffel.cli._finish import check_targets, finish_edit
+from eifffel.cli._printing import say
+from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_table
+from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
+from eifffel.ensembles._averaged import AveragedView
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.strategies import AUTO, STRATEGIES, resolve_strategy
+
+Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]
+KeepSensitive = Annotated[
+    bool,
+    typer.Option("--keep-sensitive", help="Keep the sensitive column among the features, so that trees see the group."),
+]
+
+
+@shared.command(
+    example="eifffel fit people.csv --target income --favorable '>50K' --sensitive sex --out model.skops "
+    "--report report.html"
+)
+def fit(
+    data: shared.DataFile,
+    target: Annotated[str, typer.Option(help="The column of labels.", metavar="COLUMN")],
+    sensitive: Annotated[str, typer.Option(help="The column of groups.", metavar="COLUMN")],
+    out: Annotated[Path, typer.Option(help="Write the model there.", metavar="FILE.skops")],
+    favorable: shared.Favorable = None,
+    privileged: shared.Privileged = None,
+    keep_sensitive: KeepSensitive = False,
+    epsilon: shared.Epsilon = 0.05,
+    alpha: shared.Alpha = None,
+    strategy: shared.Strategy = AUTO,
+    model: Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")] = "rf",
+    drop: Drop = None,
+    test_size: shared.TestSize = 0.2,
+    drop_missing: shared.DropMissing = False,
+    separator: shared.Separator = None,
+    report: shared.Report = None,
+    intended_use: shared.IntendedUse = None,
+    seed: shared.Seed = 0,
+    jobs: shared.Jobs = None,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Train a model on a table and make it fair.
+
+    Categories are encoded inside the stored model, so that it takes raw rows. The sensitive column is no feature unless
+    you say so, and is not needed to predict.
+    """
+    check_bounds(epsilon, alpha, strategy, test_size)
+    check_choice("--model", model, list(MODELS))
+    resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
+    check_targets(overwrite=overwrite, report=report, out=out)
+    task = Task(target, favorable, sensitive, privileged)
+    verbose = not quiet
+    dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    frame = read_table(data, separator=separator, verbose=verbose)
+    table = cut_table(frame, task, data, drop=dropped, keep_sensitive=keep_sensitive, drop_missing=drop_missing)
+    if table.X.shape[1] == 0:
+        raise ValueError(f"'{data}' has no column left to be a feature; name fewer in --drop")
+    if table.favorable is None:
+        check_default_favorable(table, target)
+    table = replace(table, X=as_trained(table.X, *split_columns(table.X)))
+    if verbose and not json:
+        say_of_columns(table, data)
+    bounds = Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs))
+    if model in CODED_LABELS:
+        table, labels = code_labels(table)
+        task = replace(task, labels=labels)
+
+    def fit_model(X: Any, y: np.ndarray) -> Any:
+        return train(model, X, y, seed=seed, jobs=bounds.jobs, verbose=verbose)
+
+    edited = edit(
+        table,
+        task,
+        fit_model,
+        bounds,
+        trained=False,
+        about={
+            "data": describe_data(data, len(table.X), table.n_dropped),
+            "command": " ".join(["eifffel", *sys.argv[1:]]),
+            "intended_use": intended_use,
+        },
+        sensitive_columns=(sensitive,) if keep_sensitive else (),
+        verbose=verbose,
+    )
+    finish_edit(edited, out=out, report=report, overwrite=overwrite, json=json, quiet=quiet)
+
+
+def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:
+    """Raise, before any work is done, if what is asked for makes no sense."""
+    check_fraction("--epsilon", epsilon)
+    check_fraction("--alpha", alpha, optional=True)
+    check_fraction("--test-size", test_size, inner=True)
+    check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
+
+
+def check_default_favorable(table: Labelled, target: str) -> None:
+    """Raise unless the labels say by themselves which is the good one."""
+    assert table.y is not None
+    classes = check_binary_labels(table.y).tolist()
+    if classes not in ([0, 1], [-1, 1]):
+        shown = " or ".join(repr(str(label)) for label in classes)
+        raise ValueError(f"--favorable is needed: which label of column {target!r} is good for a person, {shown}?")
+
+
+def say_of_columns(table: Labelled, data: Path) -> None:
+    """What becomes of the columns, and which look like names of persons."""
+    numbers, categories = split_columns(table.X)
+    dropped = f"; {table.n_dropped:,} rows without a label or a group left out" if table.n_dropped else ""
+    kinds = f"{len(numbers)} features that are numbers, {len(categories)} that are categories"
+    say(f"{data.name}: {len(table.X):,} rows{dropped}; {kinds}.")
+    for name in categories:
+        n_values = table.X[name].nunique()
+        if n_values > max(MAX_CATEGORIES, len(table.X) / 2):
+            say(
+                f"note: column {name!r} has {n_values:,} different values; if it names persons, leave it out "
+                "with --drop"
+            )

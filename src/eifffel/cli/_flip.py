@@ -1,0 +1,139 @@
+"""eifffel flip: edit a stored model without retraining it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eifffel import load, undo
+from eifffel._validation import check_groups
+from eifffel.cli import _app as shared
+from eifffel.cli._editing import Bounds, Edited, describe_data, edit, known_task, n_jobs
+from eifffel.cli._finish import check_targets, finish_edit
+from eifffel.cli._fit import check_bounds
+from eifffel.cli._printing import say
+from eifffel.cli._tables import Labelled, Task, cut_table, read_table
+from eifffel.cli._training import features_for, trained_columns
+from eifffel.record import find_record
+from eifffel.strategies import AUTO
+
+
+@shared.command(example="eifffel flip model.skops people.csv --epsilon 0.02 --out fairer.skops --report report.html")
+def flip(
+    model: shared.ModelFile,
+    data: shared.DataFile,
+    out: Annotated[Path, typer.Option(help="Write the edited model there.", metavar="FILE.skops")],
+    target: shared.Target = None,
+    favorable: shared.Favorable = None,
+    sensitive: shared.Sensitive = None,
+    privileged: shared.Privileged = None,
+    epsilon: shared.Epsilon = 0.05,
+    alpha: shared.Alpha = None,
+    strategy: shared.Strategy = AUTO,
+    test_size: shared.TestSize = 0.2,
+    drop_missing: shared.DropMissing = False,
+    separator: shared.Separator = None,
+    report: shared.Report = None,
+    intended_use: shared.IntendedUse = None,
+    seed: shared.Seed = 0,
+    jobs: shared.Jobs = None,
+    allow_pickle: shared.AllowPickle = False,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Make a stored model fair, without training it again.
+
+    Best on rows that the model has not seen. A model that was edited is taken back to the original first. Columns and
+    labels need not be named again for a model that eifffel fit made.
+    """
+    check_bounds(epsilon, alpha, strategy, test_size)
+    check_targets(overwrite=overwrite, report=report, out=out)
+    given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
+    edited = edit_stored(
+        load(model, allow_pickle=allow_pickle),
+        data,
+        given,
+        Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+        drop_missing=drop_missing,
+        separator=separator,
+        intended_use=intended_use,
+        verbose=not quiet,
+        say_it=not quiet and not json,
+    )
+    finish_edit(edited, out=out, report=report, overwrite=overwrite, json=json, quiet=quiet)
+
+
+def edit_stored(
+    model: Any,
+    data: Path,
+    given: dict[str, str | None],
+    bounds: Bounds,
+    *,
+    drop_missing: bool,
+    separator: str | None,
+    intended_use: str | None,
+    verbose: bool,
+    say_it: bool,
+) -> Edited:
+    """Edit a model on the rows of a table."""
+    task = known_task(model, **given)
+    if task.target is None:
+        raise ValueError("--target is needed: the model does not say which column holds the labels")
+    if find_record(model) is not None:
+        model = undo(model)
+        if say_it:
+            say("The model was edited before; this starts from the original.")
+    table = read_rows(model, data, task, separator=separator, drop_missing=drop_missing, verbose=verbose)
+    check_groups(table.group)
+    return edit(
+        table,
+        task,
+        lambda X, y: model,
+        bounds,
+        trained=True,
+        about={
+            "data": describe_data(data, len(table.X), table.n_dropped),
+            "command": " ".join(["eifffel", *sys.argv[1:]]),
+            "intended_use": intended_use,
+        },
+        sensitive_columns=sensitive_among(table, task),
+        verbose=verbose,
+    )
+
+
+def read_rows(
+    model: Any,
+    data: Path,
+    task: Task,
+    *,
+    separator: str | None,
+    drop_missing: bool,
+    verbose: bool,
+    labels_needed: bool = True,
+    to_learn: bool = True,
+) -> Labelled:
+    """The rows of a table as a stored model takes them."""
+    known = trained_columns(model)
+    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
+    features = known[0] + known[1] if known is not None else list(getattr(model, "feature_names_in_", ()))
+    keep = task.sensitive in features
+    table = cut_table(
+        frame,
+        task,
+        data,
+        keep_sensitive=keep,
+        drop_missing=drop_missing,
+        labels_needed=labels_needed,
+        to_learn=to_learn,
+    )
+    return Labelled(
+        features_for(model, table.X, data), table.y, table.group, table.favorable, table.privileged, table.n_dropped
+    )
+
+
+def sensitive_among(table: Labelled, task: Task) -> tuple[str, ...]:
+    """The sensitive column where it is among the features."""
+    return (task.sensitive,) if task.sensitive in table.X.columns else ()

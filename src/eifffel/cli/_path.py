@@ -1,0 +1,122 @@
+"""eifffel path: the trade-off of a stored model as a table and a picture."""
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+import typer
+
+from eifffel import FairnessPathDisplay, Selection, load
+from eifffel._optional import import_optional
+from eifffel._writing import write_whole
+from eifffel.cli import _app as shared
+from eifffel.cli._editing import Bounds, n_jobs
+from eifffel.cli._explain import stored_summary
+from eifffel.cli._finish import check_targets
+from eifffel.cli._fit import check_bounds
+from eifffel.cli._flip import edit_stored
+from eifffel.cli._printing import print_path, say, say_json
+from eifffel.strategies import AUTO
+
+
+@shared.command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
+def path(
+    model: shared.ModelFile,
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DATA]", help="A table to trace the path on; without it, the path the model was made by."
+        ),
+    ] = None,
+    target: shared.Target = None,
+    favorable: shared.Favorable = None,
+    sensitive: shared.Sensitive = None,
+    privileged: shared.Privileged = None,
+    epsilon: shared.Epsilon = 0.05,
+    alpha: shared.Alpha = None,
+    strategy: shared.Strategy = AUTO,
+    test_size: shared.TestSize = 0.2,
+    drop_missing: shared.DropMissing = False,
+    separator: shared.Separator = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table there.", metavar="FILE.csv")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Draw it there.", metavar="FILE.png")] = None,
+    seed: shared.Seed = 0,
+    jobs: shared.Jobs = None,
+    allow_pickle: shared.AllowPickle = False,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Show what each bound costs: accuracy, discrimination and changed leaves for every epsilon.
+
+    No model is changed.
+    """
+    check_bounds(epsilon, alpha, strategy, test_size)
+    check_targets(overwrite=overwrite, report=None, out=out, picture=picture)
+    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--picture must end in .png, .svg or .pdf, got '{picture}'; rename it")
+    loaded = load(model, allow_pickle=allow_pickle)
+    if data is None:
+        summary = stored_summary(loaded, model)
+    else:
+        given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
+        summary = edit_stored(
+            loaded,
+            data,
+            given,
+            Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+            drop_missing=drop_missing,
+            separator=separator,
+            intended_use=None,
+            verbose=not quiet,
+            say_it=not quiet and not json,
+        ).summary
+    rows = tabulate(summary)
+    if out is not None:
+        write_whole(out, pd.DataFrame(rows).to_csv(index=False))
+    if picture is not None:
+        write_whole(picture, draw(summary, picture.suffix[1:].lower()))
+    if json:
+        say_json(rows)
+    elif not quiet:
+        print_path(summary)
+        for what, where in (("table", out), ("picture", picture)):
+            if where is not None:
+                say(f"The {what} is in {where}.")
+
+
+def tabulate(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """One row for each bound."""
+    chosen_on, here = (
+        name.replace(" ", "_") for name in (summary["path"]["chosen_on"]["rows"], summary["rows"]["name"])
+    )
+    rows = []
+    for bound in summary["path"]["epsilons"]:
+        point = summary["path"]["points"][bound["point"]]
+        row = {"epsilon": bound["epsilon"], "met": bound["met"]}
+        row |= {key: point[key] for key in ("step", "position", "changed_leaves")}
+        row |= {f"{key}_{chosen_on}": point["selection"][key] for key in ("discrimination", "accuracy")}
+        row |= {f"{key}_{here}": point["overall"][key]["value"] for key in ("discrimination", "accuracy")}
+        rates = zip(summary["groups"], point["groups"], strict=True)
+        row |= {f"selection_rate_{group['name']}": rate["selection_rate"]["value"] for group, rate in rates}
+        rows.append(row)
+    return rows
+
+
+def draw(summary: dict[str, Any], form: str) -> bytes:
+    """The steps that some bound selects, on the rows they were chosen on."""
+    matplotlib = import_optional("matplotlib", "pictures need")
+    matplotlib.use("Agg")
+    points = [point["selection"] for point in summary["path"]["points"]]
+    display = FairnessPathDisplay(
+        discrimination=np.array([point["discrimination"] for point in points]),
+        accuracy=np.array([point["accuracy"] for point in points]),
+        rows=summary["path"]["chosen_on"]["rows"],
+        selection=Selection(**summary["selection"]),
+    ).plot()
+    buffer = io.BytesIO()
+    display.figure_.savefig(buffer, format=form, dpi=150)
+    return buffer.getvalue()

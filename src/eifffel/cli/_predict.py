@@ -1,0 +1,70 @@
+"""eifffel predict: decisions for the rows of a table."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from eifffel import load, view_ensemble
+from eifffel._writing import write_whole
+from eifffel.cli import _app as shared
+from eifffel.cli._finish import check_targets
+from eifffel.cli._printing import say, say_json
+from eifffel.cli._tables import find_column, read_table
+from eifffel.cli._training import features_for, trained_columns
+from eifffel.record import find_record
+
+
+@shared.command(example="eifffel predict model.skops new.csv --out predictions.csv")
+def predict(
+    model: shared.ModelFile,
+    data: shared.DataFile,
+    out: Annotated[Path, typer.Option(help="Write the decisions there, row by row.", metavar="FILE.csv")],
+    keep: Annotated[str | None, typer.Option(help="Columns to copy, such as an id, separated by commas.")] = None,
+    separator: shared.Separator = None,
+    allow_pickle: shared.AllowPickle = False,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Decide about the rows of a table. No sensitive column is needed.
+
+    The rows of the file stand in the order of the table: the decision, and the probability of the favourable one.
+    """
+    check_targets(overwrite=overwrite, report=None, out=out)
+    loaded = load(model, allow_pickle=allow_pickle)
+    known = trained_columns(loaded)
+    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=not quiet)
+    kept = [name.strip() for name in (keep or "").split(",") if name.strip()]
+    copied = {name: frame[find_column(frame, name, "--keep", data)] for name in kept}
+    decided = decide(loaded, features_for(loaded, frame, data))
+    clash = sorted(set(copied) & set(decided))
+    if clash:
+        raise ValueError(f"--keep: {clash[0]!r} is what the decisions are called in '{out}'; rename the column")
+    write_whole(out, pd.DataFrame({**copied, **decided}).to_csv(index=False))
+    counts = {str(label): int(n) for label, n in decided["prediction"].value_counts().items()}
+    if json:
+        say_json({"rows": len(frame), "decisions": counts, "out": str(out)})
+    elif not quiet:
+        words = ", ".join(f"{label}: {n:,}" for label, n in counts.items())
+        say(f"Decided {len(frame):,} rows ({words}). They are in {out}.")
+
+
+def decide(model: Any, X: pd.DataFrame) -> dict[str, pd.Series]:
+    """Decisions, and the probability of the favourable class, or of the second where none is known."""
+    record = find_record(model)
+    labels = None if record is None else (record.get("task") or {}).get("labels")
+    if not hasattr(model, "classes_"):  # a Booster
+        view = view_ensemble(model, favorable=1)
+        return {"prediction": pd.Series(view.decides(X).astype(int), X.index)}
+    classes = list(model.classes_)
+    favorable = classes[-1] if record is None else record["favorable"]
+    decision = pd.Series(model.predict(X).ravel(), X.index)
+    names = dict(enumerate(labels)) if labels is not None else {label: label for label in classes}
+    decided = {"prediction": decision.map(names)}
+    if hasattr(model, "predict_proba"):
+        probability = model.predict_proba(X)[:, classes.index(favorable)]
+        decided[f"probability of {names[favorable]}"] = pd.Series(probability, X.index)
+    return decided

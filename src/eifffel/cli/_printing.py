@@ -1,0 +1,144 @@
+"""What commands print: a verdict, tables, where files went."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eifffel.report import _words
+from eifffel.report._markdown import path_rows
+
+MAX_WIDTH = 120
+
+
+def printable(text: Any) -> str:
+    """Text from data without anything that a terminal would act upon."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
+
+
+def console() -> Console:
+    """Plain text: nothing in data is taken for markup."""
+    shown = Console(markup=False, highlight=False, emoji=False)
+    if not shown.is_terminal:
+        shown.width = MAX_WIDTH
+    return shown
+
+
+def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table whose cells are texts."""
+    table = Table(title=printable(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for k, name in enumerate(head):
+        table.add_column(printable(name), justify="left" if k == 0 else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(cell)) for cell in row))
+    console().print(table)
+    console().print()
+
+
+def say(text: str) -> None:
+    """A line or more."""
+    console().print(printable(text), soft_wrap=True)
+
+
+def say_json(content: Any) -> None:
+    """JSON on stdout, and nothing else."""
+    print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_summary(summary: dict[str, Any]) -> None:
+    """Verdict, groups, trade-off and who changed."""
+    say(f"{summary['verdict']['heading']}. {summary['verdict']['sentence']}\n")
+    edited = summary["overall"]["before"] is not None
+    print_groups(summary, ("before", "after") if edited else ("after",))
+    if summary["path"] is not None:
+        print_path(summary)
+    if summary["changed"] is not None:
+        print_changes(summary)
+
+
+def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
+    """Rates of each group."""
+    keys = [
+        key
+        for key, *_ in _words.GROUP_RATES
+        if summary["rows"]["labelled"] or key in ("selection_rate", "ratio_to_highest")
+    ]
+    headings = {key: heading for key, heading, _ in _words.GROUP_RATES}
+    rows = [
+        [
+            group["name"] + (" (small group)" if group["small"] else ""),
+            f"{group['rows']:,}",
+            when if len(moments) == 2 else "now",
+            *(_shown(key, group[when][key]) for key in keys),
+        ]
+        for group in summary["groups"]
+        for when in moments
+    ]
+    title = (
+        f"By {summary['sensitive']}, on {summary['rows']['n']:,} {summary['rows']['name']} (95% intervals in brackets)"
+    )
+    print_table(title, [summary["sensitive"], "rows", "", *(headings[key] for key in keys)], rows)
+
+
+def _shown(key: str, value: dict[str, Any]) -> str:
+    """A rate as a terminal has room for: the report has the intervals of all."""
+    text = _words.show_rate(key, value)
+    return text if key == "selection_rate" else text.split(" ")[0]
+
+
+def print_path(summary: dict[str, Any]) -> None:
+    """The trade-off for some bounds."""
+    names = [group["name"] for group in summary["groups"]]
+    path = summary["path"]
+    title = (
+        f"Other bounds from the same path, chosen on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}, "
+        f"measured on the {summary['rows']['name']}"
+    )
+    print_table(title, ["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(summary))
+
+
+def print_changes(summary: dict[str, Any]) -> None:
+    """Who gains and who loses a favourable decision."""
+    counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
+    print_table(
+        f"Who changed, of the {summary['rows']['name']}",
+        [summary["sensitive"], "rows", "gain a favourable decision", "lose one"],
+        [[g["name"], f"{c['rows']:,}", f"{c['gained']:,}", f"{c['lost']:,}"] for g, c in counts],
+    )
+
+
+def print_rules(summary: dict[str, Any]) -> None:
+    """Rules of who changed, and of leaves that changed."""
+
+    def marked(rule: dict[str, Any]) -> str:
+        text = rule["rule"] if rule["rule"] is not None else "rules of boosted trees are not read"
+        return text + (" [TESTS THE SENSITIVE ATTRIBUTE]" if rule["tests_sensitive"] else "")
+
+    changed, leaves = summary["changed"], summary["leaves"]
+    if changed is not None and changed["rules"]:
+        print_table(
+            f"Where decisions changed, of the {summary['rows']['name']}",
+            ["rule", "rows", "gain", "lose"],
+            [[marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"] for r in changed["rules"]],
+        )
+    if leaves is not None:
+        names = [f"rows, {group['name']}" for group in summary["groups"]]
+        print_table(
+            f"Changed leaves with the largest effect, of {leaves['n_changed']:,}; {leaves['n_hidden']:,} with fewer "
+            "than ten scoring rows are not described",
+            ["rule", "tree", "leaf", "before", "after", *names],
+            [
+                [
+                    marked(leaf),
+                    leaf["tree"],
+                    leaf["leaf"],
+                    _words.plain(leaf["before"]),
+                    _words.plain(leaf["after"]),
+                    *(f"{n:,}" for n in leaf["rows"]),
+                ]
+                for leaf in leaves["shown"]
+            ],
+        )
