@@ -1,6 +1,5 @@
 """eifffel audit: measure a stored model, edited or not."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -8,9 +7,10 @@ import typer
 from eifffel import load
 from eifffel._validation import check_fraction
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import describe_data, known_task
-from eifffel.cli._finish import check_targets, finish_summary
+from eifffel.cli._editing import describe, known_task
+from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._flip import read_rows, sensitive_among
+from eifffel.cli._progress import Progress
 from eifffel.report import summarize
 
 
@@ -53,25 +53,24 @@ def audit(
         labels_needed=target is not None,
         to_learn=False,
     )
-    summary = summarize(
-        loaded,
-        table.X,
-        table.y,
-        sensitive_features=table.group,
-        rows=f"rows of {data.name}",
-        epsilon=epsilon,
-        favorable=table.favorable if table.favorable is not None else favorable,
-        privileged=table.privileged,
-        sensitive_name=task.sensitive,
-        sensitive_columns=sensitive_among(table, task),
-        about={
-            "data": describe_data(data, len(table.X), table.n_dropped),
-            "command": " ".join(["eifffel", *sys.argv[1:]]),
-            "intended_use": intended_use,
-        },
-    )
-    if task.labels is not None:
-        summary["favorable"] = task.labels[1]
-    finish_summary(summary, report=report, overwrite=overwrite, json=json, quiet=quiet)
+    with Progress(("measuring", "report"), verbose=not quiet) as progress:
+        with progress.stage("measuring"):
+            summary = summarize(
+                loaded,
+                table.X,
+                table.y,
+                sensitive_features=table.group,
+                rows=f"rows of {data.name}",
+                epsilon=epsilon,
+                favorable=table.favorable if table.favorable is not None else favorable,
+                privileged=table.privileged,
+                sensitive_name=task.sensitive,
+                sensitive_columns=sensitive_among(table, task),
+                about=describe(data, table, intended_use),
+            )
+            if task.labels is not None:
+                summary["favorable"] = task.labels[1]
+        write_files(progress, overwrite=overwrite, summary=summary, report=report)
+    tell(summary, json=json, quiet=quiet, report=report)
     if summary["verdict"]["holds"] is False:
         raise typer.Exit(shared.NOT_MET)

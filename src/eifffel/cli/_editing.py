@@ -1,6 +1,8 @@
 """From a table to an edited model and its summary: what fit and flip have in common."""
 
 import os
+import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 from eifffel import FairnessPath, Selection, trace_path
 from eifffel._meta import split_rows
 from eifffel._validation import Coding, check_binary_labels, check_favorable, check_groups, check_split
+from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
@@ -18,8 +21,8 @@ from eifffel.report._save import render_json
 
 SELECTION_FRACTION = 0.25
 
-# (X, y) of the training rows -> a fitted model.
-Train = Callable[[Any, np.ndarray], Any]
+# (X, y) of the training rows, and something to tell of progress -> a fitted model.
+Train = Callable[[Any, np.ndarray, Progress], Any]
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def edit(
     trained: bool,
     about: dict[str, Any],
     sensitive_columns: tuple[str, ...],
-    verbose: bool,
+    progress: Progress,
 ) -> Edited:
     """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
 
@@ -83,50 +86,52 @@ def edit(
         return table.X.iloc[part], table.y[part], table.group[part]
 
     X, y, group = cut(scoring)
-    model = train(X, y)
-    path = trace_path(
-        model,
-        X,
-        y,
-        sensitive_features=group,
-        strategy=bounds.strategy,
-        select_on=cut(chosen),
-        privileged=table.privileged,
-        favorable=table.favorable,
-        n_jobs=bounds.jobs,
-        verbose=int(verbose),
-    )
-    selection = path.select(epsilon=bounds.epsilon, alpha=bounds.alpha)
-    edited = path.model_at(selection.step)
-    note_selection(edited, selection)
+    model = train(X, y, progress)
+    with progress.stage("tracing"):
+        path = trace_path(
+            model,
+            X,
+            y,
+            sensitive_features=group,
+            strategy=bounds.strategy,
+            select_on=cut(chosen),
+            privileged=table.privileged,
+            favorable=table.favorable,
+            n_jobs=bounds.jobs,
+        )
+        selection = path.select(epsilon=bounds.epsilon, alpha=bounds.alpha)
+        edited = path.model_at(selection.step)
+        note_selection(edited, selection)
     X_test, y_test, group_test = cut(test)
     what = "score leaves" if trained else "train and to score leaves"
-    summary = summarize(
-        edited,
-        X_test,
-        y_test,
-        sensitive_features=group_test,
-        rows="test rows",
-        path=path,
-        selection=selection,
-        sensitive_name=task.sensitive,
-        sensitive_columns=sensitive_columns,
-        about={
-            "split": f"{len(scoring):,} rows to {what}, {len(chosen):,} to choose the step, {len(test):,} test rows",
-            "seed": bounds.seed,
-            **about,
-        },
-    )
+    split = f"{len(scoring):,} rows to {what}, {len(chosen):,} to choose the step, {len(test):,} test rows"
+    with progress.stage("measuring"):
+        summary = summarize(
+            edited,
+            X_test,
+            y_test,
+            sensitive_features=group_test,
+            rows="test rows",
+            path=path,
+            selection=selection,
+            sensitive_name=task.sensitive,
+            sensitive_columns=sensitive_columns,
+            about={"split": split, "seed": bounds.seed, **about},
+        )
     if task.labels is not None:
         summary["favorable"] = task.labels[1]
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
 
 
-def describe_data(path: Path, n_rows: int, n_dropped: int) -> str:
-    """A table in words, with the hash of its file."""
-    dropped = f" ({n_dropped:,} rows without a label or a group left out)" if n_dropped else ""
-    return f"{path.name}, {n_rows:,} rows{dropped}, SHA-256 {hash_file(path)}"
+def describe(data: Path, table: Labelled, intended_use: str | None) -> dict[str, Any]:
+    """What a report says of where it comes from: the table, with the hash of its file, and the command."""
+    dropped = f" ({table.n_dropped:,} rows without a label or a group left out)" if table.n_dropped else ""
+    return {
+        "data": f"{data.name}, {len(table.X):,} rows{dropped}, SHA-256 {hash_file(data)}",
+        "command": shlex.join(["eifffel", *sys.argv[1:]]),
+        "intended_use": intended_use,
+    }
 
 
 def known_task(model: Any, **given: str | None) -> Task:

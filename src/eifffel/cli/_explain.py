@@ -4,15 +4,12 @@ from json import loads
 from pathlib import Path
 from typing import Any
 
-import typer
-
 from eifffel import NoRecordError, load
 from eifffel.cli import _app as shared
-from eifffel.cli._finish import check_targets
-from eifffel.cli._printing import print_rules, print_summary, say
+from eifffel.cli._finish import check_targets, tell, write_files
+from eifffel.cli._printing import print_rules, say
+from eifffel.cli._progress import Progress
 from eifffel.record import find_record
-from eifffel.report import save_report
-from eifffel.report._save import render_json
 from eifffel.report._words import strategy_words
 
 
@@ -29,20 +26,15 @@ def explain(
     """Say what was changed in a model: how much, for whom, by which rules. No data are needed."""
     check_targets(overwrite=overwrite, report=report)
     summary = stored_summary(load(model, allow_pickle=allow_pickle), model)
-    if report is not None:
-        save_report(summary, report, overwrite=overwrite)
-    if json:
-        typer.echo(render_json(summary), nl=False)
-    elif not quiet:
+    with Progress(("report",), verbose=not quiet) as progress:
+        write_files(progress, overwrite=overwrite, summary=summary, report=report)
+    if not quiet and not json:
         leaves = summary["leaves"]
         say(
             f"{summary['model']['kind']}: {leaves['n_changed']:,} of {leaves['n_leaves']:,} leaves changed, by "
             f"{strategy_words(summary['model']['strategy'])}.\n"
         )
-        print_summary(summary)
-        print_rules(summary)
-        if report is not None:
-            say(f"The report is in {report}.")
+    tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
 
 
 def stored_summary(model: Any, path: Path) -> dict[str, Any]:

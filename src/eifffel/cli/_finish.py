@@ -1,5 +1,6 @@
 """What commands do last: write files, print, exit."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from eifffel._writing import check_target
 from eifffel.cli._app import NOT_MET
 from eifffel.cli._editing import Edited
 from eifffel.cli._printing import print_summary, say
+from eifffel.cli._progress import Progress
 from eifffel.report import save_report
 from eifffel.report._save import check_report_target, render_json
 
@@ -26,26 +28,45 @@ def check_targets(*, overwrite: bool, report: Path | None, **files: Path | None)
         raise ValueError(f"two files are to be written to '{named[0]}'; name them differently")
 
 
-def finish_edit(
-    edited: Edited, *, out: Path | None, report: Path | None, overwrite: bool, json: bool, quiet: bool
+def write_files(
+    progress: Progress,
+    *,
+    overwrite: bool,
+    model: Any = None,
+    out: Path | None = None,
+    summary: dict[str, Any],
+    report: Path | None,
 ) -> None:
-    """Write the model and the report, print, and exit with 3 if the bound is not met."""
+    """Write the model and the report, those that are wanted."""
     if out is not None:
-        save(edited.model, out, overwrite=overwrite)
-    finish_summary(edited.summary, report=report, overwrite=overwrite, json=json, quiet=quiet)
-    if out is not None and not quiet and not json:
-        say(f"The model is in {out}.")
-    if not edited.met:
-        raise typer.Exit(NOT_MET)
-
-
-def finish_summary(summary: dict[str, Any], *, report: Path | None, overwrite: bool, json: bool, quiet: bool) -> None:
-    """Write the report and print."""
+        with progress.stage("saving", "saving the model"):
+            save(model, out, overwrite=overwrite)
     if report is not None:
-        save_report(summary, report, overwrite=overwrite)
+        with progress.stage("report", "writing the report"):
+            save_report(summary, report, overwrite=overwrite)
+
+
+def tell(
+    summary: dict[str, Any],
+    *,
+    json: bool,
+    quiet: bool,
+    out: Path | None = None,
+    report: Path | None,
+    more: Callable[[dict[str, Any]], None] = lambda summary: None,
+) -> None:
+    """Print a summary and where the files are; ``more`` prints what else there is to say."""
     if json:
         typer.echo(render_json(summary), nl=False)
     elif not quiet:
         print_summary(summary)
-        if report is not None:
-            say(f"The report is in {report}.")
+        more(summary)
+        for what, where in (("model", out), ("report", report)):
+            if where is not None:
+                say(f"The {what} is in {where}.")
+
+
+def exit_unless_met(edited: Edited) -> None:
+    """Exit with 3 if the bound is not met."""
+    if not edited.met:
+        raise typer.Exit(NOT_MET)

@@ -1,6 +1,5 @@
 """eifffel fit: a table -> a fair model."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +9,10 @@ import typer
 
 from eifffel._validation import check_binary_labels, check_choice, check_fraction
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, describe_data, edit, n_jobs
-from eifffel.cli._finish import check_targets, finish_edit
+from eifffel.cli._editing import Bounds, describe, edit, n_jobs
+from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say
+from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_table
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
 from eifffel.ensembles._averaged import AveragedView
@@ -81,24 +81,24 @@ def fit(
         table, labels = code_labels(table)
         task = replace(task, labels=labels)
 
-    def fit_model(X: Any, y: np.ndarray) -> Any:
-        return train(model, X, y, seed=seed, jobs=bounds.jobs, verbose=verbose)
+    def fit_model(X: Any, y: np.ndarray, progress: Progress) -> Any:
+        with progress.stage("training", f"training {model}") as done:
+            return train(model, X, y, seed=seed, jobs=bounds.jobs, done=done)
 
-    edited = edit(
-        table,
-        task,
-        fit_model,
-        bounds,
-        trained=False,
-        about={
-            "data": describe_data(data, len(table.X), table.n_dropped),
-            "command": " ".join(["eifffel", *sys.argv[1:]]),
-            "intended_use": intended_use,
-        },
-        sensitive_columns=(sensitive,) if keep_sensitive else (),
-        verbose=verbose,
-    )
-    finish_edit(edited, out=out, report=report, overwrite=overwrite, json=json, quiet=quiet)
+    with Progress(("training", "tracing", "measuring", "saving", "report"), verbose=verbose) as progress:
+        edited = edit(
+            table,
+            task,
+            fit_model,
+            bounds,
+            trained=False,
+            about=describe(data, table, intended_use),
+            sensitive_columns=(sensitive,) if keep_sensitive else (),
+            progress=progress,
+        )
+        write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)
+    tell(edited.summary, json=json, quiet=quiet, out=out, report=report)
+    exit_unless_met(edited)
 
 
 def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:

@@ -1,18 +1,17 @@
 """eifffel flip: edit a stored model without retraining it."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eifffel import load, undo
-from eifffel._validation import check_groups
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, Edited, describe_data, edit, known_task, n_jobs
-from eifffel.cli._finish import check_targets, finish_edit
+from eifffel.cli._editing import Bounds, describe, edit, known_task, n_jobs
+from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._fit import check_bounds
 from eifffel.cli._printing import say
+from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, cut_table, read_table
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
@@ -52,56 +51,46 @@ def flip(
     check_bounds(epsilon, alpha, strategy, test_size)
     check_targets(overwrite=overwrite, report=report, out=out)
     given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
-    edited = edit_stored(
-        load(model, allow_pickle=allow_pickle),
-        data,
-        given,
-        Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
-        drop_missing=drop_missing,
-        separator=separator,
-        intended_use=intended_use,
-        verbose=not quiet,
-        say_it=not quiet and not json,
+    stored = load(model, allow_pickle=allow_pickle)
+    table, task, stored = read_for_edit(
+        stored, data, given, separator=separator, drop_missing=drop_missing, quiet=quiet or json, verbose=not quiet
     )
-    finish_edit(edited, out=out, report=report, overwrite=overwrite, json=json, quiet=quiet)
+    with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
+        edited = edit(
+            table,
+            task,
+            lambda X, y, progress: stored,
+            Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+            trained=True,
+            about=describe(data, table, intended_use),
+            sensitive_columns=sensitive_among(table, task),
+            progress=progress,
+        )
+        write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)
+    tell(edited.summary, json=json, quiet=quiet, out=out, report=report)
+    exit_unless_met(edited)
 
 
-def edit_stored(
+def read_for_edit(
     model: Any,
     data: Path,
     given: dict[str, str | None],
-    bounds: Bounds,
     *,
-    drop_missing: bool,
     separator: str | None,
-    intended_use: str | None,
+    drop_missing: bool,
+    quiet: bool,
     verbose: bool,
-    say_it: bool,
-) -> Edited:
-    """Edit a model on the rows of a table."""
+) -> tuple[Labelled, Task, Any]:
+    """The rows to edit a model on, what is decided about them, and the model as it was before any edit."""
     task = known_task(model, **given)
     if task.target is None:
         raise ValueError("--target is needed: the model does not say which column holds the labels")
     if find_record(model) is not None:
         model = undo(model)
-        if say_it:
+        if not quiet:
             say("The model was edited before; this starts from the original.")
     table = read_rows(model, data, task, separator=separator, drop_missing=drop_missing, verbose=verbose)
-    check_groups(table.group)
-    return edit(
-        table,
-        task,
-        lambda X, y: model,
-        bounds,
-        trained=True,
-        about={
-            "data": describe_data(data, len(table.X), table.n_dropped),
-            "command": " ".join(["eifffel", *sys.argv[1:]]),
-            "intended_use": intended_use,
-        },
-        sensitive_columns=sensitive_among(table, task),
-        verbose=verbose,
-    )
+    return table, task, model
 
 
 def read_rows(

@@ -12,12 +12,13 @@ from eifffel import FairnessPathDisplay, Selection, load
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, n_jobs
+from eifffel.cli._editing import Bounds, edit, n_jobs
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._finish import check_targets
 from eifffel.cli._fit import check_bounds
-from eifffel.cli._flip import edit_stored
+from eifffel.cli._flip import read_for_edit
 from eifffel.cli._printing import print_path, say, say_json
+from eifffel.cli._progress import Progress
 from eifffel.strategies import AUTO
 
 
@@ -63,17 +64,20 @@ def path(
         summary = stored_summary(loaded, model)
     else:
         given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
-        summary = edit_stored(
-            loaded,
-            data,
-            given,
-            Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
-            drop_missing=drop_missing,
-            separator=separator,
-            intended_use=None,
-            verbose=not quiet,
-            say_it=not quiet and not json,
-        ).summary
+        table, task, loaded = read_for_edit(
+            loaded, data, given, separator=separator, drop_missing=drop_missing, quiet=quiet or json, verbose=not quiet
+        )
+        with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
+            summary = edit(
+                table,
+                task,
+                lambda X, y, progress: loaded,
+                Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+                trained=True,
+                about={},
+                sensitive_columns=(),
+                progress=progress,
+            ).summary
     rows = tabulate(summary)
     if out is not None:
         write_whole(out, pd.DataFrame(rows).to_csv(index=False))

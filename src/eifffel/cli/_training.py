@@ -10,9 +10,9 @@ from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
-from tqdm.auto import tqdm
 
 from eifffel._optional import import_optional
+from eifffel.cli._progress import Advance
 
 NUMBERS, CATEGORIES = "numbers", "categories"
 # Values of a column with fewer rows, or beyond so many, stand together: rare ones describe persons rather than groups.
@@ -21,46 +21,44 @@ MAX_CATEGORIES = 50
 N_TREES = 100
 CHUNKS = 20
 
-Progress = Callable[[int], Any]
-
 
 def _grow(make: Callable[[int, int], Any], size: str) -> Callable[..., Any]:
     """Train a model of scikit-learn's, some trees at a time; the result is that of training all at once."""
 
-    def train(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Progress) -> Any:
+    def train(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Advance) -> Any:
         model = make(seed, jobs).set_params(warm_start=True)
         for k in range(1, CHUNKS + 1):
             model.set_params(**{size: N_TREES * k // CHUNKS}).fit(X, y)
-            done(N_TREES // CHUNKS)
+            done(1 / CHUNKS)
         return model.set_params(warm_start=False)
 
     return train
 
 
-def _train_lightgbm(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Progress) -> Any:
+def _train_lightgbm(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Advance) -> Any:
     lightgbm = import_optional("lightgbm", "--model lightgbm needs")
     model = lightgbm.LGBMClassifier(n_estimators=N_TREES, random_state=seed, n_jobs=jobs, verbose=-1)
-    return model.fit(X, y, callbacks=[lambda _: done(1)])
+    return model.fit(X, y, callbacks=[lambda _: done(1 / N_TREES)])
 
 
-def _train_xgboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Progress) -> Any:
+def _train_xgboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Advance) -> Any:
     xgboost = import_optional("xgboost", "--model xgboost needs")
 
     class Watch(xgboost.callback.TrainingCallback):  # type: ignore[name-defined]
         def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            done(1)
+            done(1 / N_TREES)
             return False
 
     model = xgboost.XGBClassifier(n_estimators=N_TREES, random_state=seed, n_jobs=jobs, callbacks=[Watch()])
     return model.fit(X, y).set_params(callbacks=None)
 
 
-def _train_catboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Progress) -> Any:
+def _train_catboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Advance) -> Any:
     catboost = import_optional("catboost", "--model catboost needs")
 
     class Watch:
         def after_iteration(self, info: Any) -> bool:
-            done(1)
+            done(1 / N_TREES)
             return True
 
     model = catboost.CatBoostClassifier(
@@ -69,7 +67,7 @@ def _train_catboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Pr
     return model.fit(X, y, callbacks=[Watch()])
 
 
-MODELS: dict[str, Callable[[np.ndarray, np.ndarray, int, int, Progress], Any]] = {
+MODELS: dict[str, Callable[[np.ndarray, np.ndarray, int, int, Advance], Any]] = {
     # Leaves of five rows and more are more accurate than those of one, and describe fewer single persons.
     "rf": _grow(
         lambda seed, jobs: RandomForestClassifier(min_samples_leaf=5, random_state=seed, n_jobs=jobs), "n_estimators"
@@ -90,13 +88,12 @@ AVERAGED = ("rf", "extra-trees")
 CODED_LABELS = ("xgboost",)
 
 
-def train(name: str, X: pd.DataFrame, y: np.ndarray, *, seed: int, jobs: int, verbose: bool) -> Pipeline:
-    """A Pipeline of an encoder and a model of `MODELS`, trained on a table."""
+def train(name: str, X: pd.DataFrame, y: np.ndarray, *, seed: int, jobs: int, done: Advance) -> Pipeline:
+    """A Pipeline of an encoder and a model of `MODELS`, trained on a table; ``done`` hears of each part of the work."""
     numbers, categories = split_columns(X)
     encoder = make_encoder(numbers, categories)
     encoded = encoder.fit_transform(X)
-    with tqdm(total=N_TREES, desc=f"training {name}", unit="tree", delay=1, disable=not verbose, leave=False) as bar:
-        model = MODELS[name](encoded, y, seed, jobs, bar.update)
+    model = MODELS[name](encoded, y, seed, jobs, done)
     if "n_jobs" in model.get_params():
         model.set_params(n_jobs=1)  # so that predictions add their trees in order, wherever the model is loaded
     return Pipeline([("encode", encoder), ("model", model)])

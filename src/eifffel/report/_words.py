@@ -1,5 +1,6 @@
 """Numbers as a reader sees them, the same in every form of a report."""
 
+from collections.abc import Callable
 from typing import Any
 
 UNKNOWN = "n/a"
@@ -16,22 +17,21 @@ GROUP_RATES = (
 
 def percent(value: dict[str, Any] | None) -> str:
     """An estimate in percent with its interval."""
-    if value is None or value["value"] is None:
-        return UNKNOWN
-    shown = f"{100 * value['value']:.1f}%"
-    if value["low"] is None or value["high"] is None:
-        return shown
-    return f"{shown} ({100 * value['low']:.1f} to {100 * value['high']:.1f})"
+    return _with_interval(value, lambda number: f"{100 * number:.1f}", "%")
 
 
 def fraction(value: dict[str, Any] | None) -> str:
     """An estimate as it is, with its interval."""
+    return _with_interval(value, lambda number: f"{number:.3f}", "")
+
+
+def _with_interval(value: dict[str, Any] | None, show: Callable[[float], str], unit: str) -> str:
     if value is None or value["value"] is None:
         return UNKNOWN
-    shown = f"{value['value']:.3f}"
+    shown = f"{show(value['value'])}{unit}"
     if value["low"] is None or value["high"] is None:
         return shown
-    return f"{shown} ({value['low']:.3f} to {value['high']:.3f})"
+    return f"{shown} ({show(value['low'])} to {show(value['high'])})"
 
 
 def unbroken(text: str) -> str:

@@ -1,0 +1,45 @@
+"""One progress bar for a whole command, with the time that is left."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+
+from tqdm.auto import tqdm
+
+# About how long the parts of a command take, beside each other.
+SHARES = {"reading": 5, "training": 45, "tracing": 15, "measuring": 10, "saving": 10, "report": 15}
+DELAY = 1
+
+Advance = Callable[[float], None]
+
+
+class Progress:
+    """A bar over the stages of a command, named by keys of `SHARES`; it appears after a second."""
+
+    def __init__(self, stages: tuple[str, ...], *, verbose: bool):
+        total = sum(SHARES[stage] for stage in stages)
+        form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        self._bar = tqdm(total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form)
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.close()
+
+    @contextmanager
+    def stage(self, name: str, words: str | None = None) -> Iterator[Advance]:
+        """A stage begins and ends; what it gives tells that a part of it, such as 0.1, is done."""
+        share = SHARES[name]
+        end = self._bar.n + share
+        self._bar.set_description(words or name, refresh=False)
+        if not self._bar.disable and self._bar.format_dict["elapsed"] > DELAY:
+            self._bar.refresh()
+        yield lambda part: self._update(part * share)
+        self._update(end - self._bar.n)
+
+    def _update(self, amount: float) -> None:
+        if not self._bar.disable:
+            self._bar.update(amount)
