@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import pandas as pd
 import typer
+from tqdm.auto import tqdm
 
 from eifffel import load, view_ensemble
 from eifffel._writing import write_whole
@@ -14,6 +15,9 @@ from eifffel.cli._printing import say, say_json
 from eifffel.cli._tables import find_column, read_table
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
+
+# Rows decided at a time, so that progress shows.
+AT_A_TIME = 100_000
 
 
 @shared.command(example="eifffel predict model.skops new.csv --out predictions.csv")
@@ -39,11 +43,13 @@ def predict(
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=not quiet)
     kept = [name.strip() for name in (keep or "").split(",") if name.strip()]
     copied = {name: frame[find_column(frame, name, "--keep", data)] for name in kept}
-    decided = decide(loaded, features_for(loaded, frame, data))
+    X = features_for(loaded, frame, data)
+    starts = tqdm(range(0, len(X), AT_A_TIME), desc="deciding", delay=1, disable=quiet, leave=False)
+    decided = pd.concat([decide(loaded, X.iloc[start : start + AT_A_TIME]) for start in starts])
     clash = sorted(set(copied) & set(decided))
     if clash:
         raise ValueError(f"--keep: {clash[0]!r} is what the decisions are called in '{out}'; rename the column")
-    write_whole(out, pd.DataFrame({**copied, **decided}).to_csv(index=False))
+    write_whole(out, decided.assign(**copied)[[*copied, *decided]].to_csv(index=False))
     counts = {str(label): int(n) for label, n in decided["prediction"].value_counts().items()}
     if json:
         say_json({"rows": len(frame), "decisions": counts, "out": str(out)})
@@ -52,19 +58,17 @@ def predict(
         say(f"Decided {len(frame):,} rows ({words}). They are in {out}.")
 
 
-def decide(model: Any, X: pd.DataFrame) -> dict[str, pd.Series]:
+def decide(model: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Decisions, and the probability of the favourable class, or of the second where none is known."""
     record = find_record(model)
-    labels = None if record is None else (record.get("task") or {}).get("labels")
+    labels = None if record is None else (record["task"] or {}).get("labels")
     if not hasattr(model, "classes_"):  # a Booster
         view = view_ensemble(model, favorable=1)
-        return {"prediction": pd.Series(view.decides(X).astype(int), X.index)}
+        return pd.DataFrame({"prediction": view.decides(X).astype(int)}, X.index)
     classes = list(model.classes_)
     favorable = classes[-1] if record is None else record["favorable"]
-    decision = pd.Series(model.predict(X).ravel(), X.index)
     names = dict(enumerate(labels)) if labels is not None else {label: label for label in classes}
-    decided = {"prediction": decision.map(names)}
+    decided = pd.DataFrame({"prediction": pd.Series(model.predict(X).ravel(), X.index).map(names)})
     if hasattr(model, "predict_proba"):
-        probability = model.predict_proba(X)[:, classes.index(favorable)]
-        decided[f"probability of {names[favorable]}"] = pd.Series(probability, X.index)
+        decided[f"probability of {names[favorable]}"] = model.predict_proba(X)[:, classes.index(favorable)]
     return decided

@@ -136,10 +136,8 @@ def as_trained(X: pd.DataFrame, numbers: Sequence[str], categories: Sequence[str
     """Numbers as float64 and categories as texts, missing ones as NaN."""
     columns = {name: X[name].to_numpy(np.float64, na_value=np.nan) for name in numbers}
     for name in categories:
-        known = X[name].notna().to_numpy()
-        texts = np.full(len(X), np.nan, object)
-        texts[known] = [str(value).strip() for value in X[name][known]]
-        columns[name] = texts
+        code, values = pd.factorize(X[name])  # a missing value has the code -1
+        columns[name] = np.array([*(str(value).strip() for value in values), np.nan], object)[code]
     for name in numbers:
         if np.isinf(columns[name]).any():
             raise ValueError(f"column {name!r} has infinite values; make them large numbers, or missing")

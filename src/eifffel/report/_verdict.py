@@ -12,11 +12,13 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     measured = summary["overall"]["after"]["discrimination"]
     value, low, high = measured["value"], measured["low"], measured["high"]
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
-    unprivileged, privileged = summary["groups"]
-    rates = [group["after"]["selection_rate"]["value"] for group in (unprivileged, privileged)]
+    shares = [
+        f"{group['after']['selection_rate']['value']:.1%} of those whose {summary['sensitive']} is {group['name']}"
+        for group in summary["groups"]
+    ]
     facts = (
-        f"On {where}, {rates[0]:.1%} of {unprivileged['name']} and {rates[1]:.1%} of {privileged['name']} get a "
-        f"favourable decision: a difference of {value:.3f} (95% interval {low:.3f} to {high:.3f})"
+        f"On {where}, the favourable decision goes to {' and to '.join(shares)}: a difference of {value:.3f} (95% "
+        f"interval {low:.3f} to {high:.3f})"
     )
     if epsilon is None:
         unjudged = {"epsilon": None, "holds": None, "chosen": None, "certain": None}
