@@ -3,6 +3,7 @@
 import sys
 
 from eifffel._optional import import_optional
+from eifffel._version import __version__
 
 # What the command line is made with; each comes with the extra cli.
 NEEDED = ("typer", "rich", "pandas", "skops")
@@ -10,6 +11,9 @@ NEEDED = ("typer", "rich", "pandas", "skops")
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    if sys.argv[1:] == ["--version"]:  # without waiting for all that a command needs
+        print(f"eifffel {__version__}")
+        return
     try:
         for library in NEEDED:
             import_optional(library, "the command line needs")

@@ -1,5 +1,6 @@
 """A leaf as a sentence: the conjunction of the splits that lead to it, bounds merged per feature."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -106,7 +107,7 @@ class Rule:
                 refused.setdefault(column.source, []).append(_value(column))
         for source, values in refused.items():
             # One value rules the others out.
-            terms.setdefault(source, f"{source} is not {_either(values, LISTED if brief else len(values))}")
+            terms.setdefault(source, f"{source} is {_none_of(values, LISTED if brief else len(values))}")
         return " and ".join(terms.values()) if terms else "every row"
 
     def matches(self, X: Any) -> np.ndarray:
@@ -164,13 +165,19 @@ def _bounds(structure: TreeStructure, parent: np.ndarray, node: int, columns: Se
 
 
 def _value(column: Column) -> str:
-    return "one of the rare values" if column.category == INFREQUENT else str(column.category)
+    if column.category == INFREQUENT:
+        return "one of the rare values"
+    # Quotes where it could be read otherwise.
+    category = str(column.category)
+    return category if re.fullmatch(r"[\w.+<>=/-]+", category) else repr(category)
 
 
-def _either(values: list[str], limit: int) -> str:
+def _none_of(values: list[str], limit: int) -> str:
     if len(values) > limit + 1:
         values = [*values[:limit], f"{len(values) - limit} others"]
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+    if len(values) <= 2:
+        return f"not {values[0]}" if len(values) == 1 else f"neither {values[0]} nor {values[1]}"
+    return f"none of {', '.join(values[:-1])} and {values[-1]}"
 
 
 def _column(X: Any, feature: int, name: str) -> np.ndarray:

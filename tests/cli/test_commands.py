@@ -144,6 +144,34 @@ def test_flip_takes_a_model_of_ones_own(folder):
     np.testing.assert_array_equal(undo(edited).predict_proba(X), forest.predict_proba(X))
 
 
+def test_a_model_that_knows_no_names_is_told_them(folder):
+    import skops.io
+    from sklearn.ensemble import RandomForestClassifier
+
+    frame = applicants(gaps=False)
+    names = ["income", "debt", "years_employed"]
+    forest = RandomForestClassifier(10, random_state=0).fit(frame[names].to_numpy(), frame["granted"])
+    skops.io.dump(forest, folder / "nameless.skops")
+    frame[["granted", "debt", "gender", "income", "age", "years_employed"]].to_csv(folder / "mixed.csv", index=False)
+    words = ("audit", "nameless.skops", "mixed.csv", *WHAT, "--json")
+    said = error_of(run(*words, cwd=folder))
+    assert said.startswith("the model does not know the names of its columns; name those of 'mixed.csv' that it takes")
+    done = run(*words, "--features", ",".join(names), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    decided = forest.predict(frame[names].to_numpy()) == "yes"
+    rates = [group["after"]["selection_rate"]["value"] for group in json.loads(done.stdout)["groups"]]
+    np.testing.assert_allclose(rates, [decided[frame["gender"] == name].mean() for name in ("woman", "man")])
+
+
+def test_names_with_commas(folder):
+    frame = applicants(200, gaps=False).rename(columns={"age": "age, in years"})
+    frame.to_csv(folder / "commas.csv", index=False)
+    words = ("--drop", '"age, in years",debt', "--quiet", "--out", "commas.skops", "--epsilon", "0.3")
+    done = run("fit", "commas.csv", *WHAT, *words, cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    assert {"age, in years", "debt"}.isdisjoint(load(folder / "commas.skops").feature_names_in_)
+
+
 def test_audit_measures_models_edited_or_not(folder):
     done = run("audit", "model.skops", "people.csv", "--json", "--report", "audit.md", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -157,6 +185,7 @@ def test_audit_measures_models_edited_or_not(folder):
     np.testing.assert_allclose(measured, rates)
     assert summary["overall"]["after"]["accuracy"]["value"] == pytest.approx((decided == frame["granted"]).mean())
     assert summary["overall"]["before"] is not None
+    assert "note: 'people.csv' is the table that the model was made from" in done.stderr
     assert (folder / "audit.md").read_text().startswith("# Fairness report: gender")
 
     frame.drop(columns="granted").to_csv(folder / "unlabelled.csv", index=False)
@@ -259,6 +288,9 @@ def test_labels_that_are_numbers_stay_numbers(tmp_path):
     done = run("fit", "numbers.csv", *words, "--out", "model.skops", "--json", cwd=tmp_path)
     assert done.returncode in (0, 3), done.stderr
     assert [group["name"] for group in json.loads(done.stdout)["groups"]] == ["0", "1"]
+    assert (
+        "note: 1 of column 'granted' is taken as the label that is good for a person; say --favorable 0" in done.stderr
+    )
     assert load(tmp_path / "model.skops").classes_.tolist() == [0, 1]
 
 
@@ -287,6 +319,13 @@ def test_demo_writes_a_table_a_model_and_a_report(tmp_path):
     again = run("demo", "--out", "demo", cwd=tmp_path)
     assert "is not overwritten unasked" in error_of(again)
     assert (tmp_path / "demo" / "model.skops").read_bytes() == before
+
+
+def test_decisions_are_written_in_the_form_that_the_name_says(folder):
+    for name, read in (("d.parquet", pandas.read_parquet), ("d.tsv.gz", lambda path: pandas.read_csv(path, sep="\t"))):
+        done = run("predict", "model.skops", "people.csv", "--out", name, "--quiet", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        assert list(read(folder / name).columns) == ["prediction", "probability of yes"]
 
 
 def test_datasets_are_listed():

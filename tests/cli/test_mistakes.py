@@ -92,7 +92,7 @@ class Bomb:
 def test_a_pickle_bomb_does_not_go_off(folder):
     write(folder, "bomb.skops", pickle.dumps(Bomb()))
     for command in ("predict", "flip", "audit"):
-        more = () if command == "audit" else ("--out", "out.csv")
+        more = {"predict": ("--out", "out.csv"), "flip": ("--out", "out.skops"), "audit": ()}[command]
         said = error_of(run(command, "bomb.skops", "people.csv", *more, cwd=folder))
         assert "only if you trust whoever made it, pass --allow-pickle" in said
     for command in ("explain", "path"):
@@ -208,6 +208,23 @@ def test_ctrl_c_during_fit(tmp_path):
     assert (tmp_path / "model.skops").read_text() == "old"
 
 
+def test_a_reader_that_stops_reading(folder):
+    words = [*COMMAND, *fit_words()]
+    script = '"$@" | head -1 > /dev/null; echo ${PIPESTATUS[0]}'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *words], capture_output=True, text=True, check=False, timeout=120, cwd=folder
+    )
+    assert done.stdout.strip() in ("0", "3")
+    assert "fault" not in done.stderr
+    assert (folder / "model.skops").exists()
+
+
+def test_no_command_shows_help(folder):
+    done = run(cwd=folder)
+    assert "eifffel fit" in done.stdout + done.stderr or "fit" in done.stdout + done.stderr
+    assert "eifffel: " not in done.stderr
+
+
 def test_debug_shows_where_an_error_comes_from(folder):
     done = run(*fit_words("none.csv"), "--debug", cwd=folder)
     assert done.returncode == 1
@@ -268,7 +285,14 @@ def said_here(capsys, *arguments):
             ("fit", "people.csv", *WHAT, "--out", "none/model.skops"),
             "there is no folder 'none' to write 'model.skops' to",
         ),
-        (("fit", "people.csv", *WHAT, "--out", "a.html", "--report", "a.html"), "two files are to be written to"),
+        (("fit", "people.csv", *WHAT, "--out", "a.html"), "a model file must end in .skops, got 'a.html'; rename it"),
+        (("fit", "people.csv", *WHAT, "--out", "a.csv", "--overwrite"), "a model file must end in .skops"),
+        (
+            ("predict", "people.csv", "people.csv", "--out", "people.csv", "--overwrite"),
+            "'people.csv' is read, and would be written over; name another file",
+        ),
+        (("predict", "people.csv", "people.csv", "--out", "out.xlsx"), "a table must end in .csv, .tsv, .parquet"),
+        (("path", "a.skops", "--picture", "p.gif"), "--picture must end in .png, .svg, .pdf, got 'p.gif'; rename it"),
         (
             ("fit", "people.csv", *WHAT, "--out", "m.skops", "--report", "r.pdf"),
             "a report must end in .html, .md, .json",
@@ -322,8 +346,10 @@ def test_rows_that_the_model_cannot_take(folder, capsys):
     assert said == "column 'age' of 'new.csv' has 'old' in row 17, where the model expects a number"
     said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "out.csv", "--keep", "ages")
     assert said.startswith("--keep: 'people.csv' has no column 'ages'; did you mean 'age'?")
-    said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "people.csv")
-    assert said == "'people.csv' exists, and is not overwritten unasked; name another file, or pass --overwrite"
+    said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "new.csv")
+    assert said == "'new.csv' exists, and is not overwritten unasked; name another file, or pass --overwrite"
+    said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "out.csv", "--features", "age")
+    assert said.startswith("--features: the model was trained with 'income', 'debt', ")
     frame = make_applicants(400)
     frame["gender"] = np.where(frame["gender"] == "man", "man", "other")
     frame.to_csv("other.csv", index=False)

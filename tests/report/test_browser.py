@@ -95,7 +95,7 @@ def test_the_slider_shows_what_select_says(open_page, options):
         choice = clf.path_.select(epsilon=bounds[place]["epsilon"])
         assert opened.page.inner_text("#epsilon-text") == f"{choice.epsilon:g}"
         assert opened.page.inner_text("#epsilon-met") == ("met" if choice.met else "NOT MET")
-        assert opened.cell("selection_discrimination") == plain(choice.discrimination)
+        assert opened.cell("selection_discrimination") == plain(choice.discrimination, 4)
         assert opened.cell("selection_accuracy") == plain(choice.accuracy)
         assert opened.cell("changed_leaves") == f"{clf.path_.n_flips(choice.step):,}"
         assert opened.cell("discrimination").split(" ")[0] == plain(later.discrimination[choice.step])

@@ -35,7 +35,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         context = getattr(error, "ctx", None)
         ask = "eifffel" if context is None else context.command_path
-        say_error(f"{error.format_message()} ('{ask} --help' shows what there is)")  # type: ignore[attr-defined]
+        message = error.format_message()  # type: ignore[attr-defined]
+        if message:  # none where no command was given, and help was shown
+            say_error(f"{message} ('{ask} --help' shows what there is)")
         return BAD_INPUT
     except (typer.Abort, KeyboardInterrupt):
         say_error("interrupted")

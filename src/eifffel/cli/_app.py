@@ -1,7 +1,9 @@
 """What all commands share: the application, options, and how errors become one line and an exit code."""
 
 import functools
+import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ import typer
 
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
+from eifffel.exceptions import PickleWarning
 
 BROKEN, BAD_INPUT, NOT_MET, INTERRUPTED = 1, 2, 3, 130
 
@@ -47,6 +50,10 @@ Privileged = Annotated[
 ]
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a label or a group, and say how many.")
+]
+Features = Annotated[
+    str | None,
+    typer.Option(help="The columns that the model takes, in its order, separated by commas; if it knows no names."),
 ]
 Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
 Epsilon = Annotated[float, typer.Option(help="Bound on the difference of the groups' rates of favourable decisions.")]
@@ -95,6 +102,9 @@ def user_errors(debug: bool) -> Iterator[None]:
         yield
     except typer.Exit:
         raise
+    except BrokenPipeError:  # whoever reads has heard enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, for what Python would still flush
+        raise typer.Exit(0) from None
     except KeyboardInterrupt:
         say_error("interrupted; no file was left half written")
         raise typer.Exit(INTERRUPTED) from None
@@ -118,7 +128,7 @@ def notes(quiet: bool, debug: bool) -> Iterator[None]:
     """Show eifffel's warnings as notes of one line; those of other libraries only with --debug."""
 
     def show(message: Any, category: type[Warning], *where: Any, **how: Any) -> None:
-        if category.__module__.startswith("eifffel.") and not quiet:
+        if category is PickleWarning or (category.__module__.startswith("eifffel.") and not quiet):
             typer.echo(printable(f"note: {in_options(str(message))}"), err=True)
         elif debug:
             typer.echo(printable(f"{category.__name__}: {message}"), err=True)
@@ -146,7 +156,7 @@ OPTIONS = {
     "overwrite=True": "--overwrite",
     "allow_pickle=True": "--allow-pickle",
     "data_home": "--data-home",
-    "download_if_missing=False": "--no-download",
+    "privileged= the other one": "--privileged naming the other one",
 }
 
 

@@ -7,10 +7,11 @@ import typer
 from eifffel import load
 from eifffel._validation import check_fraction
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import describe, known_task
+from eifffel.cli._editing import describe, known_task, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._flip import read_rows, sensitive_among
 from eifffel.cli._progress import Progress
+from eifffel.record import find_record
 from eifffel.report import summarize
 
 
@@ -25,6 +26,7 @@ def audit(
     epsilon: Annotated[
         float | None, typer.Option(help="A bound to judge by; the exit code is 3 if it is broken.")
     ] = None,
+    features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     report: shared.Report = None,
@@ -40,7 +42,7 @@ def audit(
     Without --target it measures what needs no labels. An edited model is compared with what it was before.
     """
     check_fraction("--epsilon", epsilon, optional=True)
-    check_targets(overwrite=overwrite, report=report)
+    check_targets(overwrite=overwrite, report=report, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     task = known_task(loaded, target=target, favorable=favorable, sensitive=sensitive, privileged=privileged)
     table = read_rows(
@@ -49,10 +51,15 @@ def audit(
         task,
         separator=separator,
         drop_missing=drop_missing,
+        features=features,
         verbose=not quiet,
         labels_needed=target is not None,
         to_learn=False,
     )
+    if not quiet:
+        say_of_rows(loaded, data)
+        if find_record(loaded) is None:
+            say_assumed(table, task)
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
         with progress.stage("measuring"):
             summary = summarize(

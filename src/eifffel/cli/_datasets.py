@@ -11,10 +11,10 @@ import typer
 
 from eifffel import datasets as sets
 from eifffel._validation import check_choice
-from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_table, say, say_json
+from eifffel.cli._tables import write_table
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,9 @@ def datasets(
     offered = DATASETS[name]
     if out is None:
         raise ValueError(f"--out is needed: where the table of {name} is to be written, such as --out {name}.csv")
-    check_targets(overwrite=overwrite, report=None, out=out)
+    check_targets(overwrite=overwrite, table=out)
     frame = offered.table(data_home, int(not quiet))
-    write_whole(out, frame.to_csv(index=False))
+    write_table(out, frame)
     if json:
         say_json({"name": name, "rows": len(frame), "columns": list(frame.columns), "out": str(out)})
     elif not quiet:

@@ -1,5 +1,6 @@
 """From a table to an edited model and its summary: what fit and flip have in common."""
 
+import json
 import os
 import shlex
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 from eifffel import FairnessPath, Selection, trace_path
 from eifffel._meta import split_rows
 from eifffel._validation import Coding, check_binary_labels, check_favorable, check_groups, check_split
+from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
 from eifffel.record import find_record, note_report, note_selection
@@ -132,6 +134,26 @@ def describe(data: Path, table: Labelled, intended_use: str | None) -> dict[str,
         "command": shlex.join(["eifffel", *sys.argv[1:]]),
         "intended_use": intended_use,
     }
+
+
+def say_assumed(table: Labelled, task: Task) -> None:
+    """Say which label is taken as the good one where nobody said it."""
+    if task.favorable is None and table.y is not None and task.labels is None:
+        bad, good = check_binary_labels(table.y).tolist()
+        say_note(
+            f"{good} of column {task.target!r} is taken as the label that is good for a person; say --favorable {bad} "
+            "if it is not"
+        )
+
+
+def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
+    """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
+    record = find_record(model) or {}
+    about = json.loads(record.get("summary") or "{}").get("about", {})
+    if hash_file(data) in str(about.get("data")) and (seed is None or seed != about["seed"]):
+        say_note(
+            f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
+        )
 
 
 def known_task(model: Any, **given: str | None) -> Task:

@@ -24,7 +24,7 @@ def explain(
     debug: shared.Debug = False,
 ) -> None:
     """Say what was changed in a model: how much, for whom, by which rules. No data are needed."""
-    check_targets(overwrite=overwrite, report=report)
+    check_targets(overwrite=overwrite, report=report, reads=(model,))
     summary = stored_summary(load(model, allow_pickle=allow_pickle), model)
     with Progress(("report",), verbose=not quiet) as progress:
         write_files(progress, overwrite=overwrite, summary=summary, report=report)

@@ -1,6 +1,6 @@
 """What commands do last: write files, print, exit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,22 +10,41 @@ from eifffel import save
 from eifffel._writing import check_target
 from eifffel.cli._app import NOT_MET
 from eifffel.cli._editing import Edited
-from eifffel.cli._printing import print_summary, say
+from eifffel.cli._printing import print_summary, say, say_note
 from eifffel.cli._progress import Progress
+from eifffel.cli._tables import check_table_name
 from eifffel.report import save_report
-from eifffel.report._save import check_report_target, render_json
+from eifffel.report._save import check_report_name, render_json
+
+MODEL_ENDING = ".skops"
+PICTURES = (".png", ".svg", ".pdf")
 
 
-def check_targets(*, overwrite: bool, report: Path | None, **files: Path | None) -> None:
-    """Raise, before any work is done, if a file cannot be written."""
-    for path in files.values():
-        if path is not None:
-            check_target(path, overwrite=overwrite)
+def check_targets(
+    *,
+    overwrite: bool,
+    reads: Sequence[Path | None] = (),
+    model: Path | None = None,
+    table: Path | None = None,
+    picture: Path | None = None,
+    report: Path | None = None,
+) -> None:
+    """Raise, before any work is done, if a file cannot be written, or is one that is read."""
+    wanted = [path for path in (model, table, picture, report) if path is not None]
+    if model is not None and model.suffix != MODEL_ENDING:
+        raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{model}'; rename it")
+    if table is not None:
+        check_table_name(table)
+    if picture is not None and picture.suffix.lower() not in PICTURES:
+        raise ValueError(f"--picture must end in {', '.join(PICTURES)}, got '{picture}'; rename it")
     if report is not None:
-        check_report_target(report, overwrite=overwrite)
-    named = [path.absolute() for path in (*files.values(), report) if path is not None]
-    if len(set(named)) < len(named):
-        raise ValueError(f"two files are to be written to '{named[0]}'; name them differently")
+        check_report_name(report)
+    for path in wanted:
+        if any(given is not None and path.absolute() == given.absolute() for given in reads):
+            raise ValueError(f"'{path}' is read, and would be written over; name another file")
+        check_target(path, overwrite=overwrite)
+    if len({path.absolute() for path in wanted}) < len(wanted):
+        raise ValueError(f"two files are to be written to '{wanted[0]}'; name them differently")
 
 
 def write_files(
@@ -66,7 +85,16 @@ def tell(
                 say(f"The {what} is in {where}.")
 
 
-def exit_unless_met(edited: Edited) -> None:
-    """Exit with 3 if the bound is not met."""
+def exit_unless_met(edited: Edited, *, quiet: bool) -> None:
+    """Say what to do where the test rows break the bound, and exit with 3 if it is not met."""
+    verdict = edited.summary["verdict"]
+    if edited.selection.met and not verdict["holds"] and not quiet:
+        measured = edited.summary["overall"]["after"]["discrimination"]
+        room = (measured["high"] - measured["low"]) / 2
+        tighter = max(verdict["epsilon"] - room, verdict["epsilon"] / 2)
+        say_note(
+            "a bound is met on the rows that choose the step, and other people differ by chance; to leave room, ask "
+            f"for less, such as --epsilon {tighter:.2g}"
+        )
     if not edited.met:
         raise typer.Exit(NOT_MET)

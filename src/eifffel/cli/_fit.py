@@ -9,11 +9,11 @@ import typer
 
 from eifffel._validation import check_binary_labels, check_choice, check_fraction
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, describe, edit, n_jobs
+from eifffel.cli._editing import Bounds, describe, edit, n_jobs, say_assumed
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_table
+from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_table, split_names
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._boosted import BoostedView
@@ -63,10 +63,10 @@ def fit(
     check_bounds(epsilon, alpha, strategy, test_size)
     check_choice("--model", model, list(MODELS))
     resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
-    check_targets(overwrite=overwrite, report=report, out=out)
+    check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))
     task = Task(target, favorable, sensitive, privileged)
     verbose = not quiet
-    dropped = [name.strip() for name in (drop or "").split(",") if name.strip()]
+    dropped = split_names(drop)
     frame = read_table(data, separator=separator, verbose=verbose)
     table = cut_table(frame, task, data, drop=dropped, keep_sensitive=keep_sensitive, drop_missing=drop_missing)
     if table.X.shape[1] == 0:
@@ -74,6 +74,8 @@ def fit(
     if table.favorable is None:
         check_default_favorable(table, target)
     table = replace(table, X=as_trained(table.X, *split_columns(table.X)))
+    if verbose:
+        say_assumed(table, task)
     if verbose and not json:
         say_of_columns(table, data)
     bounds = Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs))
@@ -98,7 +100,7 @@ def fit(
         )
         write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)
     tell(edited.summary, json=json, quiet=quiet, out=out, report=report)
-    exit_unless_met(edited)
+    exit_unless_met(edited, quiet=quiet)
 
 
 def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:
@@ -122,8 +124,7 @@ def say_of_columns(table: Labelled, data: Path) -> None:
     """What becomes of the columns, and which look like names of persons."""
     numbers, categories = split_columns(table.X)
     dropped = f"; {table.n_dropped:,} rows without a label or a group left out" if table.n_dropped else ""
-    kinds = f"{len(numbers)} features that are numbers, {len(categories)} that are categories"
-    say(f"{data.name}: {len(table.X):,} rows{dropped}; {kinds}.")
+    say(f"{data.name}: {len(table.X):,} rows{dropped}; features: {len(numbers)} numbers, {len(categories)} categories.")
     for name in categories:
         n_values = table.X[name].nunique()
         if n_values > max(MAX_CATEGORIES, len(table.X) / 2):

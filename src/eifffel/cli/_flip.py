@@ -1,5 +1,6 @@
 """eifffel flip: edit a stored model without retraining it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,13 +8,13 @@ import typer
 
 from eifffel import load, undo
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, describe, edit, known_task, n_jobs
+from eifffel.cli._editing import Bounds, describe, edit, known_task, n_jobs, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._fit import check_bounds
 from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task, cut_table, read_table
-from eifffel.cli._training import features_for, trained_columns
+from eifffel.cli._tables import Labelled, Task, cut_table, read_table, split_names
+from eifffel.cli._training import feature_columns, features_for, trained_columns
 from eifffel.record import find_record
 from eifffel.strategies import AUTO
 
@@ -31,6 +32,7 @@ def flip(
     alpha: shared.Alpha = None,
     strategy: shared.Strategy = AUTO,
     test_size: shared.TestSize = 0.2,
+    features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     report: shared.Report = None,
@@ -49,12 +51,23 @@ def flip(
     labels need not be named again for a model that eifffel fit made.
     """
     check_bounds(epsilon, alpha, strategy, test_size)
-    check_targets(overwrite=overwrite, report=report, out=out)
+    check_targets(overwrite=overwrite, model=out, report=report, reads=(model, data))
     given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
     stored = load(model, allow_pickle=allow_pickle)
+    if not quiet and data.is_file():
+        say_of_rows(stored, data, seed)
     table, task, stored = read_for_edit(
-        stored, data, given, separator=separator, drop_missing=drop_missing, quiet=quiet or json, verbose=not quiet
+        stored,
+        data,
+        given,
+        separator=separator,
+        drop_missing=drop_missing,
+        features=features,
+        quiet=quiet or json,
+        verbose=not quiet,
     )
+    if not quiet:
+        say_assumed(table, task)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(
             table,
@@ -68,7 +81,7 @@ def flip(
         )
         write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)
     tell(edited.summary, json=json, quiet=quiet, out=out, report=report)
-    exit_unless_met(edited)
+    exit_unless_met(edited, quiet=quiet)
 
 
 def read_for_edit(
@@ -78,6 +91,7 @@ def read_for_edit(
     *,
     separator: str | None,
     drop_missing: bool,
+    features: str | None,
     quiet: bool,
     verbose: bool,
 ) -> tuple[Labelled, Task, Any]:
@@ -89,7 +103,9 @@ def read_for_edit(
         model = undo(model)
         if not quiet:
             say("The model was edited before; this starts from the original.")
-    table = read_rows(model, data, task, separator=separator, drop_missing=drop_missing, verbose=verbose)
+    table = read_rows(
+        model, data, task, separator=separator, drop_missing=drop_missing, features=features, verbose=verbose
+    )
     return table, task, model
 
 
@@ -100,6 +116,7 @@ def read_rows(
     *,
     separator: str | None,
     drop_missing: bool,
+    features: str | None,
     verbose: bool,
     labels_needed: bool = True,
     to_learn: bool = True,
@@ -107,20 +124,17 @@ def read_rows(
     """The rows of a table as a stored model takes them."""
     known = trained_columns(model)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
-    features = known[0] + known[1] if known is not None else list(getattr(model, "feature_names_in_", ()))
-    keep = task.sensitive in features
+    given = split_names(features)
     table = cut_table(
         frame,
         task,
         data,
-        keep_sensitive=keep,
+        keep_sensitive=task.sensitive in feature_columns(model, frame, data, given),
         drop_missing=drop_missing,
         labels_needed=labels_needed,
         to_learn=to_learn,
     )
-    return Labelled(
-        features_for(model, table.X, data), table.y, table.group, table.favorable, table.privileged, table.n_dropped
-    )
+    return replace(table, X=features_for(model, table.X, data, given))
 
 
 def sensitive_among(table: Labelled, task: Task) -> tuple[str, ...]:

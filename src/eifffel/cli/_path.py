@@ -19,6 +19,7 @@ from eifffel.cli._fit import check_bounds
 from eifffel.cli._flip import read_for_edit
 from eifffel.cli._printing import print_path, say, say_json
 from eifffel.cli._progress import Progress
+from eifffel.cli._tables import write_table
 from eifffel.strategies import AUTO
 
 
@@ -39,6 +40,7 @@ def path(
     alpha: shared.Alpha = None,
     strategy: shared.Strategy = AUTO,
     test_size: shared.TestSize = 0.2,
+    features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     out: Annotated[Path | None, typer.Option(help="Write the table there.", metavar="FILE.csv")] = None,
@@ -56,16 +58,21 @@ def path(
     No model is changed.
     """
     check_bounds(epsilon, alpha, strategy, test_size)
-    check_targets(overwrite=overwrite, report=None, out=out, picture=picture)
-    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--picture must end in .png, .svg or .pdf, got '{picture}'; rename it")
+    check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     if data is None:
         summary = stored_summary(loaded, model)
     else:
         given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
         table, task, loaded = read_for_edit(
-            loaded, data, given, separator=separator, drop_missing=drop_missing, quiet=quiet or json, verbose=not quiet
+            loaded,
+            data,
+            given,
+            separator=separator,
+            drop_missing=drop_missing,
+            features=features,
+            quiet=quiet or json,
+            verbose=not quiet,
         )
         with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
             summary = edit(
@@ -80,7 +87,7 @@ def path(
             ).summary
     rows = tabulate(summary)
     if out is not None:
-        write_whole(out, pd.DataFrame(rows).to_csv(index=False))
+        write_table(out, pd.DataFrame(rows))
     if picture is not None:
         write_whole(picture, draw(summary, picture.suffix[1:].lower()))
     if json:
@@ -111,16 +118,25 @@ def tabulate(summary: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def draw(summary: dict[str, Any], form: str) -> bytes:
-    """The steps that some bound selects, on the rows they were chosen on."""
+    """The steps that some bound selects, on the rows they were chosen on and on those of the report."""
     matplotlib = import_optional("matplotlib", "pictures need")
     matplotlib.use("Agg")
-    points = [point["selection"] for point in summary["path"]["points"]]
-    display = FairnessPathDisplay(
-        discrimination=np.array([point["discrimination"] for point in points]),
-        accuracy=np.array([point["accuracy"] for point in points]),
-        rows=summary["path"]["chosen_on"]["rows"],
-        selection=Selection(**summary["selection"]),
-    ).plot()
+    path = summary["path"]
+    chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
+
+    def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
+        return FairnessPathDisplay(
+            discrimination=np.array([point["discrimination"] for point in points]),
+            accuracy=np.array([point["accuracy"] for point in points]),
+            rows=f"{chosen_on}, which chose the step, and the {here}",
+            selection=selection,
+            name=name,
+        ).plot(ax=ax)
+
+    measured = [{key: point["overall"][key]["value"] for key in point["overall"]} for point in path["points"]]
+    display = line(measured, here, None, None)
+    chosen = [point["selection"] for point in path["points"]]
+    line(chosen, chosen_on, display.ax_, Selection(**summary["selection"]))
     buffer = io.BytesIO()
     display.figure_.savefig(buffer, format=form, dpi=150)
     return buffer.getvalue()

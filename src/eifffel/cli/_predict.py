@@ -8,11 +8,10 @@ import typer
 from tqdm.auto import tqdm
 
 from eifffel import load, view_ensemble
-from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import say, say_json
-from eifffel.cli._tables import find_column, read_table
+from eifffel.cli._tables import find_column, read_table, split_names, write_table
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
 
@@ -26,6 +25,7 @@ def predict(
     data: shared.DataFile,
     out: Annotated[Path, typer.Option(help="Write the decisions there, row by row.", metavar="FILE.csv")],
     keep: Annotated[str | None, typer.Option(help="Columns to copy, such as an id, separated by commas.")] = None,
+    features: shared.Features = None,
     separator: shared.Separator = None,
     allow_pickle: shared.AllowPickle = False,
     overwrite: shared.Overwrite = False,
@@ -37,19 +37,19 @@ def predict(
 
     The rows of the file stand in the order of the table: the decision, and the probability of the favourable one.
     """
-    check_targets(overwrite=overwrite, report=None, out=out)
+    check_targets(overwrite=overwrite, table=out, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     known = trained_columns(loaded)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=not quiet)
-    kept = [name.strip() for name in (keep or "").split(",") if name.strip()]
+    kept = split_names(keep)
     copied = {name: frame[find_column(frame, name, "--keep", data)] for name in kept}
-    X = features_for(loaded, frame, data)
+    X = features_for(loaded, frame, data, split_names(features))
     starts = tqdm(range(0, len(X), AT_A_TIME), desc="deciding", delay=1, disable=quiet, leave=False)
     decided = pd.concat([decide(loaded, X.iloc[start : start + AT_A_TIME]) for start in starts])
     clash = sorted(set(copied) & set(decided))
     if clash:
         raise ValueError(f"--keep: {clash[0]!r} is what the decisions are called in '{out}'; rename the column")
-    write_whole(out, decided.assign(**copied)[[*copied, *decided]].to_csv(index=False))
+    write_table(out, decided.assign(**copied)[[*copied, *decided]])
     counts = {str(label): int(n) for label, n in decided["prediction"].value_counts().items()}
     if json:
         say_json({"rows": len(frame), "decisions": counts, "out": str(out)})

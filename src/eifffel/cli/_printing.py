@@ -1,6 +1,7 @@
 """What commands print: a verdict, tables, where files went."""
 
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,9 +20,16 @@ def printable(text: Any) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
 
 
+class PlainConsole(Console):
+    """A console that leaves it to the caller what to do where nobody reads on."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Plain text: nothing in data is taken for markup."""
-    shown = Console(markup=False, highlight=False, emoji=False)
+    shown = PlainConsole(markup=False, highlight=False, emoji=False)
     if not shown.is_terminal:
         shown.width = MAX_WIDTH
     return shown
@@ -31,7 +39,7 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) 
     """A table whose cells are texts."""
     table = Table(title=printable(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for k, name in enumerate(head):
-        table.add_column(printable(name), justify="left" if k == 0 else "right", overflow="fold")
+        table.add_column(printable(name), justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     console().print(table)
@@ -41,6 +49,11 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) 
 def say(text: str) -> None:
     """A line or more."""
     console().print(printable(text), soft_wrap=True)
+
+
+def say_note(text: str) -> None:
+    """A line on stderr."""
+    print(f"note: {printable(text)}", file=sys.stderr)
 
 
 def say_json(content: Any) -> None:
@@ -61,18 +74,13 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
     """Rates of each group."""
-    keys = [
-        key
-        for key, *_ in _words.GROUP_RATES
-        if summary["rows"]["labelled"] or key in ("selection_rate", "ratio_to_highest")
-    ]
-    headings = {key: heading for key, heading, _ in _words.GROUP_RATES}
+    rates = _words.shown_rates(summary["rows"]["labelled"])
     rows = [
         [
             group["name"] + (" (small group)" if group["small"] else ""),
             f"{group['rows']:,}",
             when if len(moments) == 2 else "now",
-            *(_shown(key, group[when][key]) for key in keys),
+            *(_shown(key, group[when][key]) for key, *_ in rates),
         ]
         for group in summary["groups"]
         for when in moments
@@ -80,7 +88,7 @@ def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
     title = (
         f"By {summary['sensitive']}, on {summary['rows']['n']:,} {summary['rows']['name']} (95% intervals in brackets)"
     )
-    print_table(title, [summary["sensitive"], "rows", "", *(headings[key] for key in keys)], rows)
+    print_table(title, [summary["sensitive"], "rows", "", *(heading for _, heading, _ in rates)], rows)
 
 
 def _shown(key: str, value: dict[str, Any]) -> str:
@@ -94,8 +102,8 @@ def print_path(summary: dict[str, Any]) -> None:
     names = [group["name"] for group in summary["groups"]]
     path = summary["path"]
     title = (
-        f"Other bounds from the same path, chosen on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}, "
-        f"measured on the {summary['rows']['name']}"
+        f"What each bound costs: chosen on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}, measured on the "
+        f"{summary['rows']['name']}"
     )
     print_table(title, ["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(summary))
 

@@ -1,5 +1,6 @@
 """One progress bar for a whole command, with the time that is left."""
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -21,12 +22,25 @@ class Progress:
         form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         self._bar = tqdm(total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form)
 
+        self._ended = threading.Event()
+        # Time goes on where a stage cannot say how far it is.
+        self._clock = threading.Thread(target=self._tick, daemon=True)
+
     def __enter__(self) -> "Progress":
+        if not self._bar.disable:
+            self._clock.start()
         return self
+
+    def _tick(self) -> None:
+        while not self._ended.wait(DELAY):
+            self._bar.refresh()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._clock.is_alive():
+            self._clock.join()
         self._bar.close()
 
     @contextmanager
@@ -35,8 +49,6 @@ class Progress:
         share = SHARES[name]
         end = self._bar.n + share
         self._bar.set_description(words or name, refresh=False)
-        if not self._bar.disable and self._bar.format_dict["elapsed"] > DELAY:
-            self._bar.refresh()
         yield lambda part: self._update(part * share)
         self._update(end - self._bar.n)
 

@@ -17,6 +17,7 @@ from tqdm.auto import tqdm
 
 from eifffel._optional import import_optional
 from eifffel._validation import check_binary_labels, check_favorable
+from eifffel._writing import write_whole
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
@@ -92,6 +93,39 @@ def read_table(
     return frame
 
 
+def check_table_name(path: Path) -> None:
+    """Raise unless a table can be written under that name."""
+    if _kind(path)[0] not in (*SEPARATORS, PARQUET):
+        raise ValueError(f"a table must end in {_allowed()}, got '{path}'; rename it")
+
+
+def write_table(path: Path, frame: pd.DataFrame) -> None:
+    """Write a table in the form that its name says."""
+    kind, packed = _kind(path)
+    if kind == PARQUET:
+        content = frame.to_parquet(index=False)
+    else:
+        content = frame.to_csv(index=False, sep=SEPARATORS[kind]).encode()
+    write_whole(path, gzip.compress(content) if packed else content)
+
+
+def split_names(text: str | None) -> list[str]:
+    """Names separated by commas; one that has a comma in it stands in quotes."""
+    names = next(csv.reader([text or ""], skipinitialspace=True), [])
+    return [name.strip() for name in names if name.strip()]
+
+
+def _kind(path: Path) -> tuple[str, bool]:
+    """The ending of a name that says what a table is, and whether it is packed."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    packed = suffixes[-1:] == [".gz"]
+    return (suffixes[:-1] if packed else suffixes)[-1:][0] if suffixes[: len(suffixes) - packed] else "", packed
+
+
+def _allowed() -> str:
+    return f"{', '.join((*SEPARATORS, PARQUET))}, or in one of these and .gz"
+
+
 def hash_file(path: Path) -> str:
     """SHA-256 of a file."""
     with open(path, "rb") as file:
@@ -100,14 +134,8 @@ def hash_file(path: Path) -> str:
 
 def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
     """The kind of a file and its content, unpacked."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    packed = bool(suffixes) and suffixes[-1] == ".gz"
-    kind = (suffixes[:-1] if packed else suffixes)[-1:] or [""]
-    allowed = (*SEPARATORS, PARQUET)
-    if kind[0] not in allowed:
-        raise ValueError(
-            f"a table must end in {', '.join(allowed)}, or in one of these and .gz, got '{path}'; rename it"
-        )
+    kind, packed = _kind(path)
+    check_table_name(path)
     if path.is_dir():
         raise ValueError(f"'{path}' is a folder; name a table in it")
     try:
@@ -132,7 +160,7 @@ def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
             ) from error
     if not content.strip():
         raise ValueError(f"'{path}' is empty; give a table with a header and rows")
-    return kind[0], content
+    return kind, content
 
 
 def _read_csv(path: Path, content: bytes, separator: str, texts: Sequence[str]) -> pd.DataFrame:
@@ -256,7 +284,8 @@ def _match(text: str, values: np.ndarray, what: str) -> Any:
     """The value that a text of the command line stands for."""
     distinct = list(dict.fromkeys(values.tolist()))
     for value in distinct:
-        if str(value) == text.strip():
+        names = (str(value), str(value).lower(), str(int(value))) if isinstance(value, bool) else (str(value),)
+        if text.strip() in names:
             return value
     raise ValueError(f"{what} has no {text!r}; it has {_listed(sorted(map(str, distinct)))}")
 

@@ -144,14 +144,29 @@ def as_trained(X: pd.DataFrame, numbers: Sequence[str], categories: Sequence[str
     return pd.DataFrame(columns)[[*numbers, *categories]]
 
 
-def features_for(model: Any, frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The columns that a model was trained on, in its order and kinds; raises if one is not there or no number."""
+def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str]) -> list[str]:
+    """The columns that a model takes, in its order; ``given`` names them for one that does not know."""
     known = trained_columns(model)
-    names = list(getattr(model, "feature_names_in_", frame.columns)) if known is None else [*known[0], *known[1]]
+    names = [*known[0], *known[1]] if known is not None else list(getattr(model, "feature_names_in_", ()))
+    if given and names and list(given) != names:
+        raise ValueError(f"--features: the model was trained with {', '.join(map(repr, names))}; leave the option out")
+    names = names or list(given)
+    if not names:
+        raise ValueError(
+            f"the model does not know the names of its columns; name those of '{path}' that it takes, in its order, as "
+            "in --features age,income"
+        )
     missing = [name for name in names if name not in frame.columns]
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ValueError(f"'{path}' has no column {missing[0]!r}{more}, which the model was trained with")
+    return names
+
+
+def features_for(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str] = ()) -> pd.DataFrame:
+    """The columns that a model was trained on, in its order and kinds; raises if one is not there or no number."""
+    names = feature_columns(model, frame, path, given)
+    known = trained_columns(model)
     if known is None:
         return frame[names]
     frame = frame[names].copy()

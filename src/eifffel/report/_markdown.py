@@ -1,6 +1,7 @@
 """A summary -> Markdown."""
 
 import html
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -64,7 +65,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     edited = s["overall"]["before"] is not None
     yield f"# Fairness report: {escape(s['sensitive'])}"
     yield ""
-    yield f"**{escape(s['verdict']['sentence'])}**"
+    yield f"**{escape(s['verdict']['heading'])}.** {escape(s['verdict']['sentence'])}"
     yield ""
     if edited:
         before, after = s["overall"]["before"], s["overall"]["after"]
@@ -125,6 +126,10 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"- {fact}" for fact in _facts(s))
     yield ""
+    yield "## Words"
+    yield ""
+    yield from (f"- {word}: {meaning}" for word, meaning in _words.GLOSSARY)
+    yield ""
     yield "## Intended use, and limits"
     yield ""
     yield escape(s["about"]["intended_use"] or "Whoever made this report did not say what the model is for.")
@@ -146,24 +151,32 @@ def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
     ]
 
 
+def _code(text: str) -> str:
+    """Text from data as code; a fence longer than any in it."""
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    return f"{fence} {' '.join(text.split())} {fence}"
+
+
 def _marked(rule: dict[str, Any]) -> str:
     return " (**tests the sensitive attribute**)" if rule["tests_sensitive"] else ""
 
 
 def _facts(s: dict[str, Any]) -> Iterator[str]:
     model = s["model"]
+    yield f"Favourable: {escape(s['favorable'])}"
     yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model['strategy'])}"
     among = "among the features" if s["sensitive_among_features"] else "not among the features"
     yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
     if s["selection"] is not None:
         asked = s["selection"]
+        alpha = "no alpha" if asked["alpha"] is None else f"alpha {asked['alpha']:g}"
         yield (
-            f"Asked for: epsilon {asked['epsilon']:g}, alpha {asked['alpha']}, rule {asked['rule']}; "
+            f"Asked for: epsilon {asked['epsilon']:g}, {alpha}, rule {asked['rule']}; "
             f"{'met' if asked['met'] else 'NOT MET'} on the {asked['discrimination_rows']} at step {asked['step']:,}"
         )
     for name, value in s["about"].items():
         if value is not None and name != "intended_use":
-            yield f"{name.capitalize()}: {escape(value)}"
+            yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"
     if s["calibration"] is not None:
         yield (
             f"Brier score: {_words.plain(s['calibration']['before'], 4)} before, "

@@ -22,11 +22,10 @@ RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def check_report_target(path: str | Path, *, overwrite: bool) -> None:
-    """Raise, before any work is done, if a report cannot be written there."""
+def check_report_name(path: str | Path) -> None:
+    """Raise unless a report can be written under that name."""
     if Path(path).suffix.lower() not in RENDERERS:
         raise ValueError(f"a report must end in {', '.join(RENDERERS)}, got '{path}'; rename it")
-    check_target(Path(path), overwrite=overwrite)
 
 
 def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = False) -> None:
@@ -41,5 +40,6 @@ def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = 
     overwrite : bool
         Whether a file that exists may be replaced.
     """
-    check_report_target(path, overwrite=overwrite)
+    check_report_name(path)
+    check_target(Path(path), overwrite=overwrite)
     write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary))

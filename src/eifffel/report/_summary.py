@@ -139,6 +139,7 @@ def summarize(
         "overall": {
             "before": None if before is None else measure_all(encoded.weigh_cells(before), totals),
             "after": measure_all(encoded.weigh_cells(after), totals),
+            "constant_accuracy": None if y is None else number(totals.sum(axis=0).max() / totals.sum()),
         },
         "selection": None if selection is None else _plain(selection.__dict__),
         "path": None,

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+# By how much accuracy must exceed that of one decision for all.
+LITTLE = 0.03
+
 
 def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any]:
     """Whether the bound holds on the rows of the report, and where it was chosen.
@@ -17,12 +20,13 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
         for group in summary["groups"]
     ]
     facts = (
-        f"On {where}, the favourable decision goes to {' and to '.join(shares)}: a difference of {value:.3f} (95% "
-        f"interval {low:.3f} to {high:.3f})"
+        f"On {where}, the favourable decision, {summary['favorable']}, goes to {' and to '.join(shares)}: a difference "
+        f"of {value:.3f} (95% interval {low:.3f} to {high:.3f})"
     )
+    cost = _say_accuracy(summary)
     if epsilon is None:
         unjudged = {"epsilon": None, "holds": None, "chosen": None, "certain": None}
-        return {**unjudged, "heading": "Measured", "sentence": f"{facts}."}
+        return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}"}
     holds = abs(value) <= epsilon
     inside = -epsilon <= low and high <= epsilon
     outside = low > epsilon or high < -epsilon
@@ -34,8 +38,19 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
         "chosen": chosen,
         "certain": inside or outside,
         "heading": _head(holds, chosen, inside or outside),
-        "sentence": f"{facts}, {_judge(holds, inside, outside, epsilon)}.{_on_choice(selection, holds)}",
+        "sentence": f"{facts}, {_judge(holds, inside, outside, epsilon)}.{_on_choice(selection, holds)}{cost}",
     }
+
+
+def _say_accuracy(summary: dict[str, Any]) -> str:
+    accuracy, constant = summary["overall"]["after"]["accuracy"]["value"], summary["overall"]["constant_accuracy"]
+    if accuracy is None:
+        return ""
+    before = summary["overall"]["before"]
+    was = "" if before is None else f", {before['accuracy']['value']:.3f} before the edit"
+    # One that is hardly better than deciding alike about everybody has little left to decide with.
+    little = f"; deciding the same about everybody would have {constant:.3f}" if accuracy < constant + LITTLE else ""
+    return f" Accuracy is {accuracy:.3f}{was}{little}."
 
 
 def _head(holds: bool, chosen: bool | None, certain: bool) -> str:

@@ -15,6 +15,35 @@ GROUP_RATES = (
 )
 
 
+GLOSSARY = (
+    ("favourable decision", "the decision that is good for a person, by the label that is named above"),
+    (
+        "discrimination",
+        "the share of favourable decisions in the privileged group minus that in the other; 0 is no difference",
+    ),
+    ("epsilon", "the bound: the largest discrimination, in either direction, that is asked for"),
+    ("alpha", "the largest drop of accuracy that is allowed, if any"),
+    (
+        "leaf",
+        "where a tree of the model ends: people who answer its questions alike are in one leaf, and it votes for them",
+    ),
+    ("changed leaf", "a leaf whose vote the edit turned around, or shifted"),
+    ("step", "a point on the way from the model as it came, one or more leaves changed at each"),
+    ("scoring rows", "the people by whom the order of the changes was found"),
+    (
+        "selection rows",
+        "the people on whom the step was chosen; rule first: the first step that keeps the bounds there",
+    ),
+    ("test rows", "the people that had no part in any of this, on whom the model is measured"),
+    ("effect", "of a changed leaf: how many scoring rows it holds, times the change of their score by it"),
+)
+
+
+def shown_rates(labelled: bool) -> tuple[tuple[str, str, str], ...]:
+    """Those of `GROUP_RATES` that can be told of rows with labels, or without."""
+    return GROUP_RATES if labelled else GROUP_RATES[:2]
+
+
 def percent(value: dict[str, Any] | None) -> str:
     """An estimate in percent with its interval."""
     return _with_interval(value, lambda number: f"{100 * number:.1f}", "%")
