@@ -21,6 +21,7 @@ from eifffel import (
     EiFFFeLClassifier,
     ModelChangedError,
     NoRecordError,
+    ViewMismatchError,
     trace_path,
     undo,
     view_ensemble,
@@ -42,6 +43,14 @@ MODELS = {
     "starred": lambda X, y: DiscriminationAwareForestClassifier(5, random_state=0).fit(X, y, sensitive_features=s),
     **BOOSTED,
 }
+if "catboost" in BOOSTED:
+
+    def cat_scaled(X, y):
+        model = BOOSTED["catboost"](X, y)
+        model.set_scale_and_bias(0.3, 0.1)
+        return model
+
+    MODELS["catboost, scaled"] = cat_scaled
 
 
 def scores(model):
@@ -70,6 +79,8 @@ def test_undo_gives_back_the_original_to_the_last_bit(case):
     np.testing.assert_array_equal(scores(original), scores(model))
     assert view_ensemble(original).digests == view_ensemble(model).digests
     assert find_record(original) is None
+    if hasattr(model, "get_leaf_values"):
+        np.testing.assert_array_equal(original.get_leaf_values(), model.get_leaf_values())
     np.testing.assert_array_equal(scores(edited), before)  # it is left as it is
     assert find_record(edited) is not None
 
@@ -135,3 +146,12 @@ def test_a_pickle_of_an_edited_model_needs_no_eifffel(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert int(done.stdout) == edited.predict(X).sum()
+
+
+def test_leaves_that_read_otherwise_are_found():
+    """A record that is not of this model, or was tampered with, gives no original."""
+    edited = halfway(MODELS["forest"](X, y))
+    record = find_record(edited)
+    record["leaf_value"] = record["leaf_value"][::-1].copy()
+    with pytest.raises(ViewMismatchError, match="are not those of the original"):
+        undo(edited)

@@ -10,8 +10,9 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
 
 from eifffel import (
     DiscriminationAwareForestClassifier,
@@ -23,7 +24,7 @@ from eifffel import (
     save,
     undo,
 )
-from eifffel.record import find_record
+from eifffel.record import attach_record, find_record
 from eifffel.storage import ABOUT, TRUSTED_TYPES
 from test_record import MODELS, X, halfway, s, scores, y
 
@@ -199,6 +200,18 @@ def feature_outside(model):
     return model
 
 
+def in_the_record_too(model):
+    """Its trees where they are met first by somebody who does not know how many columns reach them."""
+    attach_record(model, {"trees": [tree.tree_ for tree in model.estimators_]})
+    return model
+
+
+def nobody_counts_columns(model):
+    for estimator in (model, *model.estimators_):
+        del estimator.n_features_in_
+    return model
+
+
 def endless(model):
     nodes = model._predictors[0][0].nodes
     nodes["right"][0] = 0
@@ -211,6 +224,8 @@ def endless(model):
         lambda: pointing_outside(RandomForestClassifier(3, random_state=0).fit(X, y)),
         lambda: feature_outside(RandomForestClassifier(3, random_state=0).fit(X, y)),
         lambda: feature_outside(DiscriminationAwareForestClassifier(3, random_state=0).fit(X, y, sensitive_features=s)),
+        lambda: in_the_record_too(feature_outside(RandomForestClassifier(3, random_state=0).fit(X, y))),
+        lambda: nobody_counts_columns(RandomForestClassifier(3, random_state=0).fit(X, y)),
         lambda: endless(HistGradientBoostingClassifier(max_iter=2).fit(X, y)),
     ],
 )
@@ -219,6 +234,57 @@ def test_a_tree_that_points_outside_of_itself_is_refused(harm, file):
     file.write_bytes(skops.dumps({"models": [harm()]}))
     with pytest.raises(ModelFileError, match="holds a tree whose nodes point outside of it"):
         load(file)
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value"),
+    [("left_child", 0, "n"), ("right_child", 0, "n"), ("feature", 0, "n_features"), ("feature", 0, -1)],
+)
+def test_the_nodes_just_outside_are_refused(field, place, value, file):
+    model = RandomForestClassifier(2, random_state=0).fit(X, y)
+    tree = model.estimators_[0].tree_
+    state = tree.__getstate__()
+    state["nodes"] = state["nodes"].copy()
+    state["nodes"][field][place] = {"n": tree.node_count, "n_features": X.shape[1]}.get(value, value)
+    make, arguments, _ = tree.__reduce__()
+    model.estimators_[0].tree_ = make(*arguments)
+    model.estimators_[0].tree_.__setstate__(state)
+    file.write_bytes(skops.dumps(model))
+    with pytest.raises(ModelFileError, match="holds a tree whose nodes point outside of it"):
+        load(file)
+
+
+def test_a_path_whose_edits_are_of_other_leaves_is_refused(file):
+    """Compiled code would write wherever such a leaf would be."""
+    clf = EiFFFeLClassifier(RandomForestClassifier(5, random_state=0), epsilon=0.2, random_state=0)
+    clf.fit(X, y, sensitive_features=s)
+    clf.path_.order.leaf[0] = 10**8
+    save(clf, file)
+    with pytest.raises(ValueError, match="edits of this path are of other leaves than the model has"):
+        load(file).path_.measure(X, y, s)
+
+
+def test_a_file_that_is_much_larger_unpacked_is_refused(file):
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b"0" * 200_000_000)
+    with pytest.raises(ModelFileError, match="times as large unpacked; no model is"):
+        load(file)
+
+
+@pytest.mark.parametrize("payload", [[1], {"model": 1}, {"model": 1, "record": {"a": 1}}, {"model": 1, "record": 3}])
+def test_a_file_without_a_whole_record_is_refused(payload, file):
+    file.write_bytes(skops.dumps(payload))
+    with zipfile.ZipFile(file, "a") as archive:
+        archive.writestr(ABOUT, json.dumps({"format": 1, "versions": {}}))
+    with pytest.raises(ModelFileError, match="does not hold a model and the record of its edit"):
+        load(file)
+
+
+def test_the_usual_steps_before_a_forest_are_stored(file):
+    steps = (SimpleImputer(add_indicator=True), StandardScaler(), PowerTransformer())
+    model = make_pipeline(*steps, RandomForestClassifier(3, random_state=0)).fit(X, y)
+    save(model, file)
+    np.testing.assert_array_equal(scores(load(file)), scores(model))
 
 
 def rewrite_about(file, change):
@@ -242,7 +308,7 @@ def test_a_file_of_another_version_says_so(file):
     ):
         same = load(file)
     np.testing.assert_array_equal(scores(same), scores(model))
-    rewrite_about(file, lambda about: about.update({"format": 99}))
+    rewrite_about(file, lambda about: about.update({"format": 2}))
     with pytest.raises(
         ModelFileError, match=r"was written by eifffel 99.0 in a form that this version.*upgrade eifffel"
     ):
@@ -258,6 +324,14 @@ def test_a_file_of_skops_alone_is_read(file):
 def test_the_trusted_types_are_eifffels_and_those_of_model_libraries():
     for name in TRUSTED_TYPES:
         module, _, kind = name.rpartition(".")
-        assert module.split(".")[0] in ("catboost", "collections", "eifffel", "lightgbm", "sklearn", "xgboost")
+        assert module.split(".")[0] in (
+            "catboost",
+            "collections",
+            "eifffel",
+            "lightgbm",
+            "numpy",
+            "sklearn",
+            "xgboost",
+        )
         if module.startswith("eifffel."):
             assert hasattr(import_module(module), kind), "a name that is no more may come to be another's"

@@ -19,6 +19,9 @@ def main() -> None:
             import_optional(library, "the command line needs")
         from eifffel.cli import run
 
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(errors="replace")  # a console that lacks a sign shows another
         code = run()
     except ModuleNotFoundError as error:
         sys.exit(f"eifffel: {error}")

@@ -7,12 +7,14 @@ from pathlib import Path
 UNFINISHED = ".part"
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, *, overwrite: bool = True) -> None:
     """Write under a temporary name in the same folder, and rename: a reader never sees half of it."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
+    temporary = path.with_name(f".{secrets.token_hex(8)}{UNFINISHED}")
     try:
         with open(temporary, "xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+        if not overwrite:
+            check_target(path, overwrite=False)  # somebody may have written it since it was looked for
         os.replace(temporary, path)
     except BaseException:
         temporary.unlink(missing_ok=True)

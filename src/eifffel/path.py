@@ -359,6 +359,8 @@ class FairnessPath:
             raise changed from None
         if view.fingerprint() != self.fingerprint:
             raise changed
+        if not self.order.fits(view.n_leaves) or len(self.leaf_counts.counts) != view.n_leaves:
+            raise ValueError("the edits of this path are of other leaves than the model has; it is damaged")
         return view
 
 

@@ -13,6 +13,19 @@ from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchErr
 from eifffel.selection import Selection
 
 ATTRIBUTE = "eifffel_record_"
+RECORD_KEYS = (
+    "strategy",
+    "groups",
+    "favorable",
+    "step",
+    "scale",
+    "digests",
+    "leaf_value",
+    "selection",
+    "summary",
+    "task",
+    "earlier",
+)
 
 
 def make_record(
@@ -32,7 +45,7 @@ def make_record(
         "step": step,
         "scale": scale,
         "digests": {"before": view.digests, "after": edited.digests},
-        "leaf_value": view.leaf_value,
+        "leaf_value": view.stored_leaves,
         "selection": None,
         "summary": None,
         "task": None,
@@ -111,7 +124,7 @@ def undo(model: Any) -> Any:
             f"this {type(model).__name__} has changed since the edit that it carries the record of (refitted or edited "
             "otherwise?), so the edit cannot be undone"
         )
-    original = view.write(np.asarray(record["leaf_value"]))
+    original = view.restore(np.asarray(record["leaf_value"]))
     attach_record(original, record["earlier"])
     if view_ensemble(original, favorable=record["favorable"]).digests != record["digests"]["before"]:
         raise ViewMismatchError(

@@ -41,7 +41,7 @@ class Bound:
     def words(self, *, missing: bool = True, brief: bool = False) -> str:
         """The bound read aloud; without ``missing``, not what becomes of missing values, where there are none.
 
-        ``brief`` rounds numbers to four digits.
+        ``brief`` rounds numbers.
         """
         if self.column.category is not None:
             return f"{self.column.source} is {'' if self.low >= 0 else 'not '}{_value(self.column)}"
@@ -51,11 +51,13 @@ class Bound:
         return f"({text} or missing)" if self.missing else f"{text} (not missing)"
 
     def _number_words(self, show: Callable[[float], str]) -> str:
-        name = self.column.source
+        name = self.column.shown
         if self.low == np.inf or self.low >= self.high:
             return f"{name} is missing"
         if self.low == -np.inf and self.high == np.inf:
             return f"{name} is anything" if self.missing else f"{name} is not missing"
+        if -np.inf < self.low < self.high < np.inf and show(self.low) == show(self.high):
+            show = _short
         low = "" if self.low == -np.inf else f"{show(self.low)} < "
         high = "" if self.high == np.inf else f" <= {show(self.high)}"
         return f"{name} > {show(self.low)}" if not high else f"{low}{name}{high}"
@@ -93,10 +95,10 @@ class Rule:
     def words(self, missing: Callable[[int], bool] = lambda feature: True, *, brief: bool = False) -> str:
         """The conjunction read aloud; ``missing`` tells which features can be missing at all.
 
-        ``brief`` rounds numbers to four digits and cuts long lists of values short.
+        ``brief`` rounds numbers and cuts long lists of values short.
         """
-        terms: dict[str, str] = {}
-        refused: dict[str, list[str]] = {}
+        terms: dict[str | None, str] = {}
+        refused: dict[str | None, list[str]] = {}
         for bound in self.bounds:
             column = bound.column
             if column.category is None:
@@ -191,8 +193,10 @@ def _column(X: Any, feature: int, name: str) -> np.ndarray:
 
 
 def _rounded(threshold: float) -> str:
-    """Four digits, and commas between thousands."""
-    return f"{float(f'{threshold:.4g}'):,.10g}"
+    """Four digits, or one behind the point of large numbers, with commas between thousands."""
+    if abs(threshold) >= 1000:
+        return f"{threshold:,.1f}".removesuffix(".0")
+    return f"{float(f'{threshold:.4g}'):.10g}"
 
 
 def _short(threshold: float) -> str:

@@ -17,11 +17,14 @@ from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, warn_caller
-from eifffel.record import attach_record, find_record
+from eifffel.record import RECORD_KEYS, attach_record, find_record
 
 FORMAT = 1
 # A member of the zip file beside skops's own.
 ABOUT = "eifffel.json"
+# Models are several times as large unpacked as packed; what is much larger fills the memory and is none.
+LARGEST_RATIO = 200
+LARGEST_ALWAYS = 100_000_000
 
 TRUSTED_TYPES = (
     "catboost.core.CatBoostClassifier",
@@ -37,6 +40,7 @@ TRUSTED_TYPES = (
     "eifffel.strategies._shift.ShiftOrder",
     "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
+    "numpy.dtype",
     "sklearn._loss.link.HalfLogitLink",
     "sklearn._loss.link.Interval",
     "sklearn._loss.link.LogitLink",
@@ -89,17 +93,27 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False, trusted: Sequ
     sio = import_optional("skops.io", "saving and loading models need")
     target = Path(path)
     check_target(target, overwrite=overwrite)
+    buffer = io.BytesIO(_dump(sio, model, trusted))
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(ABOUT, json.dumps({"format": FORMAT, "versions": _versions(model)}))
+    write_whole(target, buffer.getvalue(), overwrite=overwrite)
+
+
+def check_storable(model: Any) -> None:
+    """Raise, before any work is done, if a model could not be saved."""
+    _dump(import_optional("skops.io", "saving and loading models need"), model, ())
+
+
+def _dump(sio: Any, model: Any, trusted: Sequence[str]) -> bytes:
     payload = {"model": model, "record": find_record(model)}
-    buffer = io.BytesIO(sio.dumps(payload, compression=zipfile.ZIP_DEFLATED, compresslevel=1))
-    unknown = _untrusted(sio, buffer.getvalue(), trusted)
+    data: bytes = sio.dumps(payload, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+    unknown = _untrusted(sio, data, trusted)
     if unknown:
         raise ModelFileError(
             f"this {type(model).__name__} holds {', '.join(unknown)}, which eifffel.load would refuse; name what you "
             "trust in trusted=, here and when you load it"
         )
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.writestr(ABOUT, json.dumps({"format": FORMAT, "versions": _versions(model)}))
-    write_whole(target, buffer.getvalue())
+    return data
 
 
 def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str] = ()) -> Any:
@@ -128,6 +142,10 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     stored_with: dict[str, str] = {}
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(member.file_size for member in archive.infolist()) > max(LARGEST_RATIO * len(data), LARGEST_ALWAYS):
+                raise ModelFileError(
+                    f"'{path}' would be more than {LARGEST_RATIO} times as large unpacked; no model is"
+                )
             damaged = archive.testzip()
             if damaged is not None:
                 raise zipfile.BadZipFile(f"{damaged} is damaged")
@@ -152,9 +170,15 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     _warn_of_versions(path, stored_with)
     if about is None:
         return loaded
+    if not isinstance(loaded, dict) or set(loaded) != {"model", "record"} or not _is_record(loaded["record"]):
+        raise ModelFileError(f"'{path}' does not hold a model and the record of its edit, as files of eifffel do")
     if loaded["record"] is not None and find_record(loaded["model"]) is None:  # CatBoost's own copies forget it
         attach_record(loaded["model"], loaded["record"])
     return loaded["model"]
+
+
+def _is_record(record: Any) -> bool:
+    return record is None or (isinstance(record, dict) and set(RECORD_KEYS) <= set(record))
 
 
 def _read(path: Path) -> bytes:
@@ -257,6 +281,8 @@ def _points_inside(tree: Any, n_features: float) -> bool:
         inner = np.flatnonzero(tree.children_left != -1)
         left, right, feature = (array[inner] for array in (tree.children_left, tree.children_right, tree.feature))
         n_nodes = tree.node_count
+    if n_features == np.inf:  # nobody checks how many columns reach it
+        return False
     # Children come after their parents, so that no way through a tree is endless.
     children = all(((child > inner) & (child < n_nodes)).all() for child in (left, right))
     return children and bool(((feature >= 0) & (feature < n_features)).all())
@@ -267,9 +293,9 @@ def _trees_in(loaded: Any) -> Iterator[tuple[Any, float]]:
     pending, seen = [(loaded, np.inf)], set()
     while pending:
         item, n_features = pending.pop()
-        if id(item) in seen or isinstance(item, str | bytes | int | float | None):
+        if (id(item), n_features) in seen or isinstance(item, str | bytes | int | float | None):
             continue
-        seen.add(id(item))
+        seen.add((id(item), n_features))
         module = type(item).__module__
         inside: Iterable[Any] = ()
         if type(item).__name__ in ("Tree", "TreePredictor") and module.startswith("sklearn."):

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from eifffel import trace_path, view_ensemble
-from eifffel.ensembles._columns import INFREQUENT
+from eifffel.ensembles._columns import INFREQUENT, Column
 from eifffel.rules import Bound, Rule
 
 pandas = pytest.importorskip("pandas")
@@ -50,6 +52,7 @@ def test_a_column_transformer_tells_source_and_category(options, jobs, verbose):
     assert [column.name for column in columns] == list(model[0].get_feature_names_out())
     assert [column.category for column in columns if column.source == "job"] == jobs
     assert [(column.source, column.category) for column in columns][-1] == ("age", None)
+    assert columns[-1].shown == columns[-1].name, "its numbers are not those of the table"
     # The encoder itself says where each category stands.
     encoded = model[0].transform(FRAME)
     for k, column in enumerate(columns):
@@ -88,8 +91,43 @@ def test_one_value_rules_the_others_out_and_long_lists_are_cut():
     assert Rule(0, 0, refused, "").words(brief=True) == "job is none of clerk, cook, judge, 'rare 1' and 'rare 2'"
     wanted = Bound(2, columns[2], 0.5, np.inf, False)
     assert Rule(0, 0, (*refused[:2], wanted), "").words() == "job is judge"
-    many = tuple(Bound(k, columns[0].__class__(f"j{k}", "job", f"j{k}"), -np.inf, 0.5, False) for k in range(9))
+    many = tuple(Bound(k, Column(f"j{k}", "job", f"j{k}"), -np.inf, 0.5, False) for k in range(9))
     assert Rule(0, 0, many, "").words(brief=True) == "job is none of j0, j1, j2, j3 and 5 others"
-    age = Bound(0, columns[0].__class__("age", "age"), 1234567.8, np.inf, True)
-    assert Rule(0, 0, (age,), "").words(lambda feature: False, brief=True) == "age > 1,235,000"
-    assert Rule(0, 0, (age,), "").words(brief=True) == "(age > 1,235,000 or missing)"
+    age = Bound(0, Column("age", "age"), 1234567.8, np.inf, True)
+    assert Rule(0, 0, (age,), "").words(lambda feature: False, brief=True) == "age > 1,234,567.8"
+    assert Rule(0, 0, (age,), "").words(brief=True) == "(age > 1,234,567.8 or missing)"
+
+
+def test_what_the_steps_make_of_columns():
+    numbers, words = ["age"], ["job", "town"]
+    one_hot = OneHotEncoder(sparse_output=False)
+    cases = {
+        "passthrough": ("passthrough", numbers, [("age", None, True)]),
+        "imputed": (SimpleImputer(), numbers, [("age", None, True)]),
+        "scaled": (StandardScaler(), numbers, [("age", None, False)]),
+        "imputed and scaled": (make_pipeline(SimpleImputer(), StandardScaler()), numbers, [("age", None, False)]),
+        "turned": (PCA(1), numbers, [(None, None, True)]),
+        "numbered": (OrdinalEncoder(), words, [("job", None, False), ("town", None, False)]),
+    }
+    for name, (step, given, expected) in cases.items():
+        columns = view_ensemble(fitted(make_column_transformer((step, given)))).columns
+        assert [(column.source, column.category, column.as_given) for column in columns] == expected, name
+    inner = make_pipeline(SimpleImputer(strategy="most_frequent"), one_hot)
+    columns = view_ensemble(fitted(make_column_transformer((inner, ["job"])))).columns
+    assert (columns[0].source, columns[0].category) == ("job", "clerk")
+    twice = fitted(make_column_transformer((one_hot, words), ("passthrough", numbers)), StandardScaler())
+    assert {column.source for column in view_ensemble(twice).columns} == {None}
+
+
+def test_a_missing_category_has_a_name():
+    columns = view_ensemble(fitted(make_column_transformer((OneHotEncoder(sparse_output=False), ["town"])))).columns
+    assert [column.category for column in columns] == ["A", "B", "missing"]
+
+
+def test_rounding_does_not_empty_a_rule():
+    date = Column("date", "date")
+    assert Bound(0, date, 20230105.5, 20230110.5, False).words(missing=False, brief=True) == (
+        "20,230,105.5 < date <= 20,230,110.5"
+    )
+    assert Bound(0, date, 0.123441, 0.123449, False).words(missing=False, brief=True) == "0.123441 < date <= 0.123449"
+    assert Bound(0, date, -np.inf, 3.14159, False).words(missing=False, brief=True) == "date <= 3.142"

@@ -5,6 +5,7 @@ import re
 import sys
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pandas")
@@ -15,6 +16,7 @@ pytest.importorskip("vl_convert")
 from made_up_report import EVIL, classifier, people, summary
 
 from eifffel.report import render_html, render_markdown, save_report, summarize
+from eifffel.report._charts import draw_changes
 from eifffel.report._html import slider_data
 
 
@@ -113,3 +115,38 @@ def test_without_its_libraries_it_says_what_to_install(library, monkeypatch):
         ModuleNotFoundError, match=rf"reports need {library}; install it with: pip install .*\[report\]"
     ):
         render_html(summary())
+
+
+def test_marks_and_counts_are_on_the_page_and_in_markdown():
+    X, y, s = people(2000, 1)
+    few = np.concatenate([np.flatnonzero(s == "women")[:20], np.flatnonzero(s == "men")])
+    clf = classifier()
+    made = summarize(clf, X, y, sensitive_features=s, sensitive_columns=("part_time", "income"))
+    small = summarize(clf, X.iloc[few], y[few], sensitive_features=s[few])
+    made["changed"]["n_rules_hidden"] = 3
+    seen, read = Texts(render_html(made)).text, render_markdown(made)
+    rules = made["changed"]["rules"] + made["leaves"]["shown"]
+    n_marked = sum(rule["tests_sensitive"] for rule in rules)
+    assert 0 < n_marked < len(rules)
+    assert seen.count("tests the sensitive attribute") == read.count("**tests the sensitive attribute**") == n_marked
+    assert "3 rules about fewer than ten people not printed" in seen
+    assert Texts(render_html(small)).text.count("small group") == 1
+    assert render_markdown(small).count("(small group)") == 2, "before and after"
+    assert "small group" not in seen
+    for counts in made["changed"]["groups"]:
+        shares = [f"{counts[key]:,} ({100 * counts[key] / counts['rows']:.1f}%)" for key in ("gained", "lost")]
+        assert " ".join(shares) in seen
+        assert f"| {counts['rows']:,} | {counts['gained']:,} | {counts['lost']:,} |" in read
+    values = draw_changes(made)["data"]["values"]
+    assert {(row["what"], row["people"] >= 0) for row in values if row["people"]} <= {("gained", True), ("lost", False)}
+
+
+def test_everything_from_data_is_escaped_wherever_it_stands():
+    made = json.loads(json.dumps(summary(evil=True)))
+    made["about"] |= {"command": EVIL, "split": EVIL}
+    made["limits"] = [EVIL]
+    made["rows"]["name"] = EVIL + "' \" onload=x"
+    page = render_html(made)
+    assert EVIL not in page
+    assert '" onload' not in page[: page.index("<script>")]
+    assert "<script" not in render_markdown(made).replace(f"` {EVIL} `", "")

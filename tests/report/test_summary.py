@@ -12,8 +12,10 @@ jsonschema = pytest.importorskip("jsonschema")
 from made_up_report import classifier, people, summary  # noqa: E402
 
 from eifffel import trace_path, undo  # noqa: E402
+from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
+from eifffel.report._words import fraction, percent  # noqa: E402
 
 X, y, s = people(2000, 1)
 pytestmark = pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
@@ -105,11 +107,21 @@ def test_leaves_of_few_people_are_counted_and_not_described(options, made):
     assert leaves["n_changed"] == len(flips)
     assert leaves["n_hidden"] == (rows < 10).sum()
     assert len(leaves["shown"]) + leaves["n_more"] == (rows >= 10).sum()
-    assert all(sum(leaf["rows"]) >= 10 for leaf in leaves["shown"])
-    effects = [sum(leaf["effect"]) for leaf in leaves["shown"]]
-    assert effects == sorted(effects, reverse=True)
     weight = np.abs(flips["after"] - flips["before"]) / (30 if options.get("model") != "boosted" else 1)
+    place = {(int(tree), int(leaf)): k for k, (tree, leaf) in enumerate(zip(flips["tree"], flips["leaf"], strict=True))}
+    shown = [place[leaf["tree"], leaf["leaf"]] for leaf in leaves["shown"]]
+    assert (rows[shown] >= 10).all()
+    effects = (rows * weight)[shown]
+    assert (np.diff(effects) <= 1e-12).all()
     assert effects[0] == pytest.approx((rows * weight)[rows >= 10].max())
+    women, men = (flips[f"{role}_unfavorable"] + flips[f"{role}_favorable"] for role in ("unprivileged", "privileged"))
+    for leaf, k in zip(leaves["shown"], shown, strict=True):
+        for told, effect, n in zip(leaf["rows"], leaf["effect"], (women[k], men[k]), strict=True):
+            if 0 < n < 10:
+                assert told is effect is None, "a rule and a group would describe fewer than ten"
+            else:
+                assert told == n
+                assert effect == pytest.approx(n * weight[k])
 
 
 def test_there_are_no_rows_in_it(made):
@@ -172,6 +184,12 @@ def test_without_labels_it_says_what_can_be_said():
 
 
 def test_small_groups_are_marked():
+    some = np.concatenate([np.flatnonzero(s == "women")[:20], np.flatnonzero(s == "men")])
+    assert len(some) > 1000
+    more = np.concatenate([np.flatnonzero(s == "women")[:31], np.tile(np.flatnonzero(s == "men"), 2)])
+    for rows in (some, more):
+        made = summarize(classifier(), X.iloc[rows], y[rows], sensitive_features=s[rows])
+        assert [group["small"] for group in made["groups"]] == [True, False], "20 rows; 31, but under 2%"
     few = np.concatenate([np.flatnonzero(s == "women")[:29], np.flatnonzero(s == "men")[:1000]])
     made = summarize(classifier(), X.iloc[few], y[few], sensitive_features=s[few])
     assert [group["small"] for group in made["groups"]] == [True, False]
@@ -222,16 +240,21 @@ def test_bad_input_is_refused():
 def test_tables_of_any_kind_become_numbers():
     frame = pandas.DataFrame(
         {
-            "n": [1.0, None, 3.0],
-            "word": ["a", None, "b"],
-            "flag": [True, False, True],
-            "big": [1e300, 1.0, 2.0],
-            "kind": pandas.Categorical(["x", "y", "x"]),
+            "n": [1.0, None, 3.0] * 10,
+            "word": ["a", None, "b"] * 10,
+            "flag": [True, False, True] * 10,
+            "big": [1e300, 1.0, 2.0] * 10,
+            "kind": pandas.Categorical(["x", "y", "x"] * 10),
         }
     )
     polars = pytest.importorskip("polars")
     other = polars.DataFrame(
-        {"n": [1.0, None, 3.0], "word": ["a", None, "b"], "flag": [True, False, True], "big": [1e300, 1.0, 2.0]}
+        {
+            "n": [1.0, None, 3.0] * 10,
+            "word": ["a", None, "b"] * 10,
+            "flag": [True, False, True] * 10,
+            "big": [1e300, 1.0, 2.0] * 10,
+        }
     )
     for table in (frame, other):
         numbers = as_numbers(table)
@@ -239,9 +262,9 @@ def test_tables_of_any_kind_become_numbers():
         assert sources[0] == "n"
         assert [column.category for column in numbers.columns if column.source == "word"] == ["a", "b", "missing"]
         assert [column.category for column in numbers.columns if column.source == "flag"] == ["False", "True"]
-        assert numbers.values.shape == (3, len(sources))
+        assert numbers.values.shape == (30, len(sources))
         assert numbers.missing.tolist() == [source == "n" for source in sources]
-    array = np.array([[1, "a"], [2, "b"]], object)
+    array = np.array([[1, "a"], [2, "b"]] * 10, object)
     assert [column.category for column in as_numbers(array).columns] == [None, "a", "b"]
 
 
@@ -261,11 +284,99 @@ def test_a_rule_about_fewer_than_ten_people_is_counted_only():
     assert (made["rules"], made["n_rules_hidden"]) == ([], 1)
 
 
-def test_weighted_leaves_are_not_described():
+def test_a_weighted_path_is_refused():
     forest = undo(classifier())
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     path = trace_path(forest, X, y, sensitive_features=s, sample_weight=weight, favorable="yes")
     choice = path.select(epsilon=0.05)
-    made = summarize(path.model_at(choice.step), X, y, sensitive_features=s, path=path, selection=choice)
-    assert made["leaves"]["shown"] == []
-    assert made["leaves"]["n_hidden"] == made["leaves"]["n_changed"] > 0
+    with pytest.raises(ValueError, match="the path counts sample weights, and a report counts people"):
+        summarize(path.model_at(choice.step), X, y, sensitive_features=s, path=path, selection=choice)
+
+
+def test_a_bound_of_the_callers_is_judged_by():
+    for epsilon, holds in ((0.0001, False), (0.9, True)):
+        verdict = summarize(classifier(), X, y, sensitive_features=s, epsilon=epsilon)["verdict"]
+        assert (verdict["epsilon"], verdict["holds"], verdict["chosen"]) == (epsilon, holds, None)
+
+
+def test_discrimination_the_other_way_is_outside_too():
+    made = summarize(undo(classifier()), X, y, sensitive_features=s, favorable="yes", privileged="women", epsilon=0.05)
+    assert [group["name"] for group in made["groups"]] == ["men", "women"]
+    assert made["overall"]["after"]["discrimination"]["value"] < -0.05
+    assert made["verdict"]["heading"] == "✗ Outside the bound"
+
+
+def test_options_that_contradict_the_edit_are_refused():
+    edited = classifier().estimator_
+    with pytest.raises(ValueError, match="privileged must be 'men', as in the edit of the model, got 'women'"):
+        summarize(edited, X, y, sensitive_features=s, privileged="women")
+    with pytest.raises(ValueError, match="favorable must be 'yes', for which the model was edited, got 'no'"):
+        summarize(edited, X, y, sensitive_features=s, favorable="no")
+    path = classifier().path_
+    with pytest.raises(ValueError, match=r"the model is that of step \d+, and the selection is step"):
+        summarize(edited, X, y, sensitive_features=s, path=path, selection=path.select(epsilon=0.15))
+    with pytest.raises(ValueError, match="about must be one of 'data', 'split', 'seed', 'command', 'intended_use'"):
+        summarize(edited, X, y, sensitive_features=s, about={"dataa": "x"})
+
+
+def test_an_edited_model_is_measured_for_another_attribute():
+    other = np.where(X["region"] < 4, "north", "south")
+    made = summarize(classifier().estimator_, X, y, sensitive_features=other)
+    assert {group["name"] for group in made["groups"]} == {"north", "south"}
+    assert made["overall"]["before"] is not None
+
+
+def test_calibration_is_of_the_favourable_class():
+    plain = undo(classifier())
+    made = summarize(plain, X, y, sensitive_features=s, favorable="no")
+    expected = np.mean((plain.predict_proba(X)[:, 0] - (y == "no")) ** 2)
+    assert made["calibration"]["after"] == pytest.approx(expected)
+    assert made["favorable"] == "no"
+    rates = [(plain.predict(X)[s == group["name"]] == "no").mean() for group in made["groups"]]
+    assert [group["after"]["selection_rate"]["value"] for group in made["groups"]] == pytest.approx(rates)
+    assert rates[1] > rates[0], "the privileged group is the one that is favoured"
+
+
+def test_intervals_stand_where_they_belong():
+    made = summary()
+    women, men = (group["after"] for group in made["groups"])
+    n_women, n_men = (s == "women").sum(), (s == "men").sum()
+    chosen = classifier().predict(X) == "yes"
+    counts = (chosen[s == "women"].sum(), n_women, chosen[s == "men"].sum(), n_men)
+    low, high = ratio_interval(*counts)
+    ratio = women["ratio_to_highest"]
+    assert (ratio["low"], ratio["high"]) == (pytest.approx(float(low)), pytest.approx(float(high)))
+    assert men["ratio_to_highest"] == {"value": 1.0, "low": None, "high": None}
+    assert percent({"value": 0.5, "low": 0.4, "high": 0.6}) == "50.0% (40.0 to 60.0)"
+    assert fraction({"value": 0.5, "low": 0.4, "high": 0.6}) == "0.500 (0.400 to 0.600)"
+
+
+def test_names_cannot_break_lines():
+    group = np.where(s == "men", "m\x1b[31m\nen", "women")
+    made = summarize(undo(classifier()), X, y, sensitive_features=group, favorable="yes", sensitive_name="a\nb")
+    assert made["groups"][1]["name"] == "m [31m en"
+    assert made["sensitive"] == "a b"
+
+
+def test_values_of_few_people_are_not_named():
+    names = np.array([f"person {k}" for k in range(200)] + ["clerk"] * 1800, object)
+    frame = X.assign(name=names)
+    changed = np.zeros(2000, bool)
+    changed[:60] = True
+    made = summarize_changes(changed, ~changed & False, (s == "men") * 1, frame, sensitive_columns=())
+    text = json.dumps(made["rules"])
+    assert "name is" in text
+    assert "person" not in text
+
+
+def test_missing_values_of_pandas_own_kind():
+    frame = pandas.DataFrame(
+        {
+            "flag": pandas.array([True, None, False] * 10, dtype="boolean"),
+            "word": pandas.array(["a", None, "b"] * 10, dtype="string"),
+            "n": pandas.array([1, None, 3] * 10, dtype="Int64"),
+        }
+    )
+    table = as_numbers(frame)
+    assert [column.category for column in table.columns] == ["False", "True", "missing", "a", "b", "missing", None]
+    assert table.missing.tolist() == [False] * 6 + [True]

@@ -153,6 +153,8 @@ def _message(error: BaseException) -> str:
 
 # Names of parameters in messages, and the options that set them here.
 OPTIONS = {
+    "; give more rows of it, or select_on='train'": "; give more rows of it",
+    "name what you trust in trusted=, here and when you load it": "save it in Python: eifffel.save(..., trusted=...)",
     "overwrite=True": "--overwrite",
     "allow_pickle=True": "--allow-pickle",
     "data_home": "--data-home",

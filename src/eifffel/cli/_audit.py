@@ -69,7 +69,7 @@ def audit(
                 sensitive_features=table.group,
                 rows=f"rows of {data.name}",
                 epsilon=epsilon,
-                favorable=table.favorable if table.favorable is not None else favorable,
+                favorable=table.favorable,
                 privileged=table.privileged,
                 sensitive_name=task.sensitive,
                 sensitive_columns=sensitive_among(table, task),

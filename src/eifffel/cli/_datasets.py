@@ -115,7 +115,7 @@ def datasets(
         raise ValueError(f"--out is needed: where the table of {name} is to be written, such as --out {name}.csv")
     check_targets(overwrite=overwrite, table=out)
     frame = offered.table(data_home, int(not quiet))
-    write_table(out, frame)
+    write_table(out, frame, overwrite=overwrite)
     if json:
         say_json({"name": name, "rows": len(frame), "columns": list(frame.columns), "out": str(out)})
     elif not quiet:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
+from eifffel._validation import check_fraction
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
@@ -34,6 +35,7 @@ def demo(
     The group is not among the features; the forest favours one through proxies.
     """
     table, model, report = out / "applicants.csv", out / "model.skops", out / "report.html"
+    check_fraction("--epsilon", epsilon)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"'{out}' is a file; name a folder with --out")
     if out.is_dir():

@@ -163,6 +163,8 @@ def known_task(model: Any, **given: str | None) -> Task:
     if known.get("sensitive") is None:
         raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
     labels = known.get("labels")
+    if labels is not None and known.get("favorable") not in (None, labels[1]):
+        raise ValueError(f"--favorable must be {labels[1]!r}, for which the model was trained; leave it out")
     return Task(
         known.get("target"),
         known.get("favorable"),

@@ -4,12 +4,13 @@ from json import loads
 from pathlib import Path
 from typing import Any
 
-from eifffel import NoRecordError, load
+from eifffel import ModelFileError, NoRecordError, load
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.record import find_record
+from eifffel.report._summary import SCHEMA_NAME
 from eifffel.report._words import strategy_words
 
 
@@ -47,5 +48,11 @@ def stored_summary(model: Any, path: Path) -> dict[str, Any]:
             f"'{path}' says that leaves were changed, but not for whom: eifffel fit and eifffel flip write that too. "
             "eifffel audit compares it with what it was before, on a table"
         )
-    summary: dict[str, Any] = loads(record["summary"])
+    try:
+        summary: dict[str, Any] = loads(record["summary"])
+        known = summary["schema"] == SCHEMA_NAME and {"verdict", "groups", "path", "leaves"} <= set(summary)
+    except (ValueError, TypeError, KeyError):
+        known = False
+    if not known:
+        raise ModelFileError(f"what '{path}' says of its edit cannot be read; it is of another version, or damaged")
     return summary

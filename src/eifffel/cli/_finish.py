@@ -40,10 +40,10 @@ def check_targets(
     if report is not None:
         check_report_name(report)
     for path in wanted:
-        if any(given is not None and path.absolute() == given.absolute() for given in reads):
+        if any(given is not None and path.resolve() == given.resolve() for given in reads):
             raise ValueError(f"'{path}' is read, and would be written over; name another file")
         check_target(path, overwrite=overwrite)
-    if len({path.absolute() for path in wanted}) < len(wanted):
+    if len({path.resolve() for path in wanted}) < len(wanted):
         raise ValueError(f"two files are to be written to '{wanted[0]}'; name them differently")
 
 

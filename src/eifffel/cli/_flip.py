@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from eifffel import load, undo
@@ -16,6 +17,7 @@ from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, cut_table, read_table, split_names
 from eifffel.cli._training import feature_columns, features_for, trained_columns
 from eifffel.record import find_record
+from eifffel.storage import check_storable
 from eifffel.strategies import AUTO
 
 
@@ -99,10 +101,11 @@ def read_for_edit(
     task = known_task(model, **given)
     if task.target is None:
         raise ValueError("--target is needed: the model does not say which column holds the labels")
-    if find_record(model) is not None:
+    if find_record(model) is not None and not quiet:
+        say("The model was edited before; this starts from the original.")
+    while find_record(model) is not None:
         model = undo(model)
-        if not quiet:
-            say("The model was edited before; this starts from the original.")
+    check_storable(model)
     table = read_rows(
         model, data, task, separator=separator, drop_missing=drop_missing, features=features, verbose=verbose
     )
@@ -133,6 +136,7 @@ def read_rows(
         drop_missing=drop_missing,
         labels_needed=labels_needed,
         to_learn=to_learn,
+        classes=np.asarray(getattr(model, "classes_", ())).tolist(),
     )
     return replace(table, X=features_for(model, table.X, data, given))
 

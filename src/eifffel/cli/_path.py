@@ -87,9 +87,9 @@ def path(
             ).summary
     rows = tabulate(summary)
     if out is not None:
-        write_table(out, pd.DataFrame(rows))
+        write_table(out, pd.DataFrame(rows), overwrite=overwrite)
     if picture is not None:
-        write_whole(picture, draw(summary, picture.suffix[1:].lower()))
+        write_whole(picture, draw(summary, picture.suffix[1:].lower()), overwrite=overwrite)
     if json:
         say_json(rows)
     elif not quiet:

@@ -49,7 +49,7 @@ def predict(
     clash = sorted(set(copied) & set(decided))
     if clash:
         raise ValueError(f"--keep: {clash[0]!r} is what the decisions are called in '{out}'; rename the column")
-    write_table(out, decided.assign(**copied)[[*copied, *decided]])
+    write_table(out, decided.assign(**copied)[[*copied, *decided]], overwrite=overwrite)
     counts = {str(label): int(n) for label, n in decided["prediction"].value_counts().items()}
     if json:
         say_json({"rows": len(frame), "decisions": counts, "out": str(out)})

@@ -145,7 +145,7 @@ def print_rules(summary: dict[str, Any]) -> None:
                     leaf["leaf"],
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
-                    *(f"{n:,}" for n in leaf["rows"]),
+                    *(_words.few(n) for n in leaf["rows"]),
                 ]
                 for leaf in leaves["shown"]
             ],

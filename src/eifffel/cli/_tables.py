@@ -6,8 +6,10 @@ import gzip
 import hashlib
 import io
 import warnings
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +88,24 @@ def read_table(
         except Exception as error:  # pyarrow's own errors, of several kinds
             raise ValueError(f"'{path}' cannot be read as Parquet: {_first_line(error)}") from error
         frame.columns = [str(name) for name in frame.columns]
+        for name in frame.columns[frame.columns.duplicated()]:
+            raise ValueError(f"'{path}' has more than one column named {name!r}; rename them")
+        frame = frame.assign(**{name: _plain_numbers(frame[name]) for name in frame.columns})
     else:
         frame = _read_csv(path, content, SEPARATORS[kind] if separator is None else separator, texts)
     if frame.empty:
         raise ValueError(f"'{path}' has a header and no rows; there is nothing to learn from or to decide")
-    return frame
+    return frame.reset_index(drop=True)
+
+
+def _plain_numbers(column: pd.Series) -> pd.Series:
+    """Decimals as floats, and points in time as days since 1970."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return (column - pd.Timestamp(0, tz=column.dt.tz)) / pd.Timedelta(days=1)
+    values = column.dropna()
+    if column.dtype == object and len(values) and all(isinstance(value, Decimal) for value in values):
+        return column.astype(float)
+    return column
 
 
 def check_table_name(path: Path) -> None:
@@ -99,14 +114,14 @@ def check_table_name(path: Path) -> None:
         raise ValueError(f"a table must end in {_allowed()}, got '{path}'; rename it")
 
 
-def write_table(path: Path, frame: pd.DataFrame) -> None:
+def write_table(path: Path, frame: pd.DataFrame, *, overwrite: bool) -> None:
     """Write a table in the form that its name says."""
     kind, packed = _kind(path)
     if kind == PARQUET:
         content = frame.to_parquet(index=False)
     else:
         content = frame.to_csv(index=False, sep=SEPARATORS[kind]).encode()
-    write_whole(path, gzip.compress(content) if packed else content)
+    write_whole(path, gzip.compress(content) if packed else content, overwrite=overwrite)
 
 
 def split_names(text: str | None) -> list[str]:
@@ -154,7 +169,7 @@ def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
     if packed:
         try:
             content = gzip.decompress(content)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise ValueError(
                 f"'{path}' cannot be unpacked: {_first_line(error)}; is it a gzip file, and whole?"
             ) from error
@@ -165,8 +180,8 @@ def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
 
 def _read_csv(path: Path, content: bytes, separator: str, texts: Sequence[str]) -> pd.DataFrame:
     try:
-        head = content.split(b"\n", 1)[0].decode("utf-8-sig")
-        names = next(csv.reader([head.rstrip("\r")], delimiter=separator, skipinitialspace=True))
+        head = content.splitlines()[0].decode("utf-8-sig")
+        names = next(csv.reader([head], delimiter=separator, skipinitialspace=True))
     except UnicodeDecodeError:
         raise ValueError(f"'{path}' is not UTF-8 text; save it as UTF-8") from None
     except (csv.Error, TypeError) as error:
@@ -218,10 +233,11 @@ def cut_table(
     drop_missing: bool = False,
     labels_needed: bool = True,
     to_learn: bool = True,
+    classes: Sequence[Any] = (),
 ) -> Labelled:
     """Features, labels and groups of a table; a missing label or group is refused unless ``drop_missing``.
 
-    Rows ``to_learn`` from must be some, and of both labels.
+    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows.
     """
     for name in drop:
         find_column(frame, name, "--drop", path)
@@ -237,17 +253,17 @@ def cut_table(
                 f"--drop names {name!r}, which is needed; leave it out of --drop (labels and groups are no features)"
             )
     gaps = {option: frame[name].isna().to_numpy() for option, name in columns.items()}
-    known = ~np.any(list(gaps.values()), axis=0)
-    if not known.all():
+    complete = ~np.any(list(gaps.values()), axis=0)
+    if not complete.all():
         if not drop_missing:
             option, gap = next((option, gap) for option, gap in gaps.items() if gap.any())
             raise ValueError(
                 f"column {columns[option]!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of "
                 f"'{path}'; --drop-missing leaves such rows out"
             )
-        if not known.any():
+        if not complete.any():
             raise ValueError(f"no row of '{path}' has both a label and a group")
-        frame = frame[known]
+        frame = frame[complete]
     if to_learn and len(frame) < FEWEST_ROWS:
         raise ValueError(
             f"'{path}' has {len(frame)} rows, too few to train, to choose and to measure on; give {FEWEST_ROWS} or more"
@@ -265,19 +281,26 @@ def cut_table(
         elif to_learn:
             what = f"--target: column {columns['--target']!r}"
             _check_two(y, what, "make a column of the favourable label against the rest")
-        if task.labels is None and task.favorable is not None:
-            favorable = _match(task.favorable, y, f"--favorable: column {columns['--target']!r}")
+    if task.labels is None and task.favorable is not None and (y is not None or classes):
+        known = y if y is not None and not classes else np.array(list(classes), object)
+        where = "the model" if classes else f"column {columns['--target']!r}"
+        favorable = _match(task.favorable, known, f"--favorable: {where}")
     leave = {columns.get("--target"), *drop, *(() if keep_sensitive else (sensitive,))}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
-    return Labelled(X, y, group, favorable, privileged, int((~known).sum()))
+    return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
 
 
 def _values(column: pd.Series) -> np.ndarray:
     """Labels or groups, none missing: whole numbers as integers, texts as str."""
     array = column.to_numpy()
+    if array.dtype.kind not in "biuf":
+        array = np.array([str(value).strip() for value in array], object)
+        if set(array.tolist()) <= {"True", "False", "true", "false", "TRUE", "FALSE"}:
+            # One kind of booleans, however a file spells them and whether or not some were missing.
+            return np.array([value.lower() == "true" for value in array])
     if array.dtype.kind == "f" and (array == np.rint(array)).all():
         return array.astype(np.int64)
-    return array if array.dtype.kind in "biuf" else np.array([str(value).strip() for value in array], object)
+    return array
 
 
 def _match(text: str, values: np.ndarray, what: str) -> Any:

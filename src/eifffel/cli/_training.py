@@ -137,17 +137,32 @@ def as_trained(X: pd.DataFrame, numbers: Sequence[str], categories: Sequence[str
     columns = {name: X[name].to_numpy(np.float64, na_value=np.nan) for name in numbers}
     for name in categories:
         code, values = pd.factorize(X[name])  # a missing value has the code -1
-        columns[name] = np.array([*(str(value).strip() for value in values), np.nan], object)[code]
+        columns[name] = np.array([*(_text(value) for value in values), np.nan], object)[code]
     for name in numbers:
         if np.isinf(columns[name]).any():
             raise ValueError(f"column {name!r} has infinite values; make them large numbers, or missing")
     return pd.DataFrame(columns)[[*numbers, *categories]]
 
 
+def _own_names(model: Any) -> list[str]:
+    """The columns that a model was trained with, if it knows them."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:  # Boosters
+        names = getattr(model, "feature_names", None) or getattr(model, "feature_name", list)()
+        names = [] if list(names) == [f"Column_{k}" for k in range(len(names))] else names
+    return [str(name) for name in names]
+
+
+def _text(value: Any) -> str:
+    """A category; booleans are spelt in one way, whether they were read as such or as text."""
+    text = str(value).strip()
+    return text.capitalize() if text.lower() in ("true", "false") else text
+
+
 def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str]) -> list[str]:
     """The columns that a model takes, in its order; ``given`` names them for one that does not know."""
     known = trained_columns(model)
-    names = [*known[0], *known[1]] if known is not None else list(getattr(model, "feature_names_in_", ()))
+    names = [*known[0], *known[1]] if known is not None else _own_names(model)
     if given and names and list(given) != names:
         raise ValueError(f"--features: the model was trained with {', '.join(map(repr, names))}; leave the option out")
     names = names or list(given)

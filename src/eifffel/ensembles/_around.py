@@ -7,7 +7,7 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from eifffel.ensembles._columns import Column, trace_columns
+from eifffel.ensembles._columns import Column, plain_columns, trace_columns
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -175,6 +175,8 @@ class Around:
 
     def columns(self, names: list[str]) -> list[Column]:
         """The columns that reach the ensemble, by their names, and what they were made from."""
+        if not any(isinstance(layer.model, Pipeline) and len(layer.model.steps) > 1 for layer in self.layers):
+            return plain_columns(names)
         steps = self._steps
         return trace_columns(names, steps[0] if steps is not None and len(steps) == 1 else None)
 

@@ -275,6 +275,15 @@ class EnsembleView(ABC):
         leaves = hashlib.sha256(np.ascontiguousarray(self.leaf_value).data)
         return {"structure": structure.hexdigest(), "leaves": leaves.hexdigest()}
 
+    @property
+    def stored_leaves(self) -> np.ndarray:
+        """The leaves as the library holds them, from which `restore` makes the same model to the last bit."""
+        return self.leaf_value
+
+    def restore(self, stored: np.ndarray) -> Any:
+        """A copy of the model, with all that stands around the ensemble, that holds these leaves."""
+        return self.write(stored)
+
     def fingerprint(self) -> str:
         """SHA-256 of the model: its structure and its leaves."""
         return hashlib.sha256("".join(self.digests.values()).encode()).hexdigest()

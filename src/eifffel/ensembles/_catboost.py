@@ -95,9 +95,19 @@ class CatBoostView(BoostedView):
         bare.set_leaf_values(np.zeros(self.n_leaves))
         yield bare._serialize_model()
 
+    @property
+    def stored_leaves(self) -> np.ndarray:
+        return self.model.get_leaf_values()
+
+    def restore(self, stored: np.ndarray) -> Any:
+        return self.around.rewrap(self._set_leaves(stored))
+
     def _write(self, leaf_value: np.ndarray) -> Any:
+        return self._set_leaves(leaf_value / self._scale)
+
+    def _set_leaves(self, stored: np.ndarray) -> Any:
         model = self._copy()
-        model.set_leaf_values(leaf_value / self._scale)
+        model.set_leaf_values(stored)
         # Where a model has predicted, leaf values count only after this call.
         model.set_scale_and_bias(self._scale, self.raw_bias)
         importances = model.__dict__.pop("_prediction_values_change", None)

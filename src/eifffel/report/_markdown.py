@@ -105,19 +105,21 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield (
             f"{leaves['n_changed']:,} of {leaves['n_leaves']:,}, by {_words.strategy_words(s['model']['strategy'])}. "
             f"{leaves['n_hidden']:,} of them hold fewer than ten scoring rows and are counted, not described. Numbers "
-            "in rules are rounded to four digits."
+            "in rules are rounded."
         )
         yield ""
         names = [f"rows, {escape(group['name'])}" for group in s["groups"]]
+        effects = [f"effect, {escape(group['name'])}" for group in s["groups"]]
         yield from table(
-            ["tree, leaf", "rule", "before", "after", *names],
+            ["tree, leaf", "rule", "before", "after", *names, *effects],
             [
                 [
                     f"{leaf['tree']}, {leaf['leaf']}",
                     escape(leaf["rule"] or _words.UNKNOWN) + _marked(leaf),
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
-                    *(f"{n:,}" for n in leaf["rows"]),
+                    *(_words.few(n) for n in leaf["rows"]),
+                    *(_words.few(effect, 2) for effect in leaf["effect"]),
                 ]
                 for leaf in leaves["shown"]
             ],
@@ -134,7 +136,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield escape(s["about"]["intended_use"] or "Whoever made this report did not say what the model is for.")
     yield ""
-    yield from (f"- {limit}" for limit in s["limits"])
+    yield from (f"- {escape(limit)}" for limit in s["limits"])
 
 
 def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
@@ -158,6 +160,8 @@ def _code(text: str) -> str:
 
 
 def _marked(rule: dict[str, Any]) -> str:
+    if rule["tests_sensitive"] is None and rule["rule"] is not None:
+        return " (**may test the sensitive attribute**)"
     return " (**tests the sensitive attribute**)" if rule["tests_sensitive"] else ""
 
 
@@ -171,8 +175,9 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
         asked = s["selection"]
         alpha = "no alpha" if asked["alpha"] is None else f"alpha {asked['alpha']:g}"
         yield (
-            f"Asked for: epsilon {asked['epsilon']:g}, {alpha}, rule {asked['rule']}; "
-            f"{'met' if asked['met'] else 'NOT MET'} on the {asked['discrimination_rows']} at step {asked['step']:,}"
+            f"Asked for: epsilon {asked['epsilon']:g}, {alpha}, rule {escape(asked['rule'])}; "
+            f"{'met' if asked['met'] else 'NOT MET'} on the {escape(asked['discrimination_rows'])} at step "
+            f"{asked['step']:,}"
         )
     for name, value in s["about"].items():
         if value is not None and name != "intended_use":
@@ -184,5 +189,6 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
         )
     for when, digests in model["digests"].items():
         if digests is not None:
-            yield f"SHA-256 {when}: structure `{digests['structure']}`, leaves `{digests['leaves']}`"
-    yield f"Made {s['made']['at']} with {', '.join(f'{name} {v}' for name, v in s['made']['versions'].items())}"
+            yield f"SHA-256 {when}: structure {escape(digests['structure'])}, leaves {escape(digests['leaves'])}"
+    versions = ", ".join(f"{name} {version}" for name, version in s["made"]["versions"].items())
+    yield f"Made {escape(s['made']['at'])} with {escape(versions)}"

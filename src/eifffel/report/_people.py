@@ -94,12 +94,20 @@ def _describe_changes(
 
 def words(rule: Rule, missing: np.ndarray) -> str:
     """A rule in brief, silent on missing values where there are none."""
-    return rule.words(lambda feature: bool(missing[feature]), brief=True)
+    return one_line(rule.words(lambda feature: bool(missing[feature]), brief=True))
 
 
-def tests_sensitive(rule: Rule, sensitive_columns: tuple[str, ...]) -> bool:
-    """Whether a rule asks for the sensitive attribute."""
-    return any(bound.column.source in sensitive_columns for bound in rule.bounds)
+def one_line(text: Any) -> str:
+    """Text from data without line ends, nor anything else that a terminal would act upon."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
+def tests_sensitive(rule: Rule, sensitive_columns: tuple[str, ...]) -> bool | None:
+    """Whether a rule asks for the sensitive attribute; ``None`` if it is not known what its columns are made from."""
+    if any(bound.column.source in sensitive_columns for bound in rule.bounds):
+        return True
+    unknown = sensitive_columns and any(bound.column.source is None for bound in rule.bounds)
+    return None if unknown else False
 
 
 def as_numbers(X: Any) -> Table:
@@ -146,12 +154,13 @@ def _tidy(column: np.ndarray) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ == "NAType"
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _indicators(texts: np.ndarray) -> list[tuple[str, np.ndarray]]:
     kinds, code, counts = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
-    frequent = np.sort(np.argsort(-counts, kind="stable")[:CATEGORIES])
+    frequent = np.argsort(-counts, kind="stable")[:CATEGORIES]
+    frequent = np.sort(frequent[counts[frequent] >= FEWEST])
     found = [(str(kinds[k]), code == k) for k in frequent]
     if len(kinds) > len(frequent):
         found.append((INFREQUENT, ~np.isin(code, frequent)))

@@ -42,4 +42,4 @@ def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = 
     """
     check_report_name(path)
     check_target(Path(path), overwrite=overwrite)
-    write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary))
+    write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary), overwrite=overwrite)

@@ -13,7 +13,15 @@ from sklearn.metrics import brier_score_loss
 from sklearn.utils import indexable
 
 from eifffel import metrics
-from eifffel._validation import Coding, check_binary_labels, check_favorable, check_fraction, check_groups, check_table
+from eifffel._validation import (
+    Coding,
+    check_binary_labels,
+    check_choice,
+    check_favorable,
+    check_fraction,
+    check_groups,
+    check_table,
+)
 from eifffel._version import __version__
 from eifffel.ensembles import Around, EnsembleView, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
@@ -21,12 +29,13 @@ from eifffel.path import FairnessPath
 from eifffel.record import find_record, undo
 from eifffel.report._estimates import is_small, measure_all, measure_groups, number, rate
 from eifffel.report._leaves import summarize_leaves
-from eifffel.report._people import summarize_changes
+from eifffel.report._people import one_line, summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
 from eifffel.selection import Selection
 
 SCHEMA_NAME = "eifffel-report-1"
+ABOUT = ("data", "split", "seed", "command", "intended_use")
 
 Summary = dict[str, Any]
 
@@ -79,7 +88,7 @@ def summarize(
     path, selection : FairnessPath and Selection, optional
         Where the model comes from, for the trade-off; an EiFFFeLClassifier brings its own.
     epsilon : float, optional
-        The bound to judge by, where there is no selection.
+        The bound to judge by; by default that of the selection.
     favorable, privileged : optional
         As in `eifffel.trace_path`, where the model does not know them.
     sensitive_name : str
@@ -108,18 +117,19 @@ def summarize(
     [399, 601]
     """
     check_fraction("epsilon", epsilon, optional=True)
+    for name in about or {}:
+        check_choice("about", name, ABOUT)
     check_table(X)
     (X,) = indexable(X)
     if hasattr(model, "path_"):
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
     original = _original(model, path, record)
-    if path is not None:
-        favorable, known_groups = path.favorable, path.groups
-    elif record is not None:
-        favorable, known_groups = record["favorable"], tuple(record["groups"])
-    else:
-        known_groups = None
+    favorable, known_groups = _known(path, record, favorable, privileged, sensitive_features)
+    if record is not None and selection is not None and record["step"] != selection.step:
+        raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
+    if path is not None and path.counts.favorable.dtype.kind != "i":
+        raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
     coding = _coding(model, y, sensitive_features, favorable, privileged, known_groups)
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     after = _decides(model, X, coding)
@@ -132,8 +142,8 @@ def summarize(
     summary: Summary = {
         "schema": SCHEMA_NAME,
         "rows": {"name": rows, "n": int(totals.sum()), "labelled": y is not None},
-        "favorable": str(coding.classes.tolist()[coding.favorable]),
-        "sensitive": sensitive_name,
+        "favorable": one_line(coding.classes.tolist()[coding.favorable]),
+        "sensitive": one_line(sensitive_name),
         "sensitive_among_features": bool(sensitive_columns),
         "groups": _groups(coding, encoded, before, after),
         "overall": {
@@ -148,7 +158,7 @@ def summarize(
         "model": _describe_model(model, record, path, selection),
         "calibration": _calibration(original, model, X, y, coding),
         "made": _made(model),
-        "about": {"data": None, "split": None, "seed": None, "command": None, "intended_use": None, **(about or {})},
+        "about": {**dict.fromkeys(ABOUT), **(about or {})},
         "limits": list(LIMITS),
     }
     if before is not None:
@@ -159,8 +169,30 @@ def summarize(
         measured = path.measure(X, y, sensitive_features)
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    summary["verdict"] = say_verdict(summary, selection.epsilon if selection is not None else epsilon)
+    if epsilon is None and selection is not None:
+        epsilon = selection.epsilon
+    summary["verdict"] = say_verdict(summary, epsilon)
     return summary
+
+
+def _known(
+    path: FairnessPath | None, record: dict[str, Any] | None, favorable: Any, privileged: Any, sensitive: Any
+) -> tuple[Any, tuple[Any, Any] | None]:
+    """The favourable class and the groups, as the edit has them; groups of another attribute are found anew."""
+    if path is None and record is None:
+        return favorable, None
+    known, groups = (path.favorable, path.groups) if path is not None else (record["favorable"], record["groups"])  # type: ignore[index]
+    if favorable is not None and favorable != known:
+        raise ValueError(
+            f"favorable must be {known!r}, for which the model was edited, got {favorable!r}; leave it out"
+        )
+    if path is None and set(check_groups(sensitive)).isdisjoint(groups):
+        return known, None
+    if privileged is not None and privileged != groups[1]:
+        raise ValueError(
+            f"privileged must be {groups[1]!r}, as in the edit of the model, got {privileged!r}; leave it out"
+        )
+    return known, (groups[0], groups[1])
 
 
 def _original(model: Any, path: FairnessPath | None, record: dict[str, Any] | None) -> Any:
@@ -205,7 +237,7 @@ def _groups(coding: Coding, rows: Any, before: np.ndarray | None, after: np.ndar
     size, labelled = totals.sum(axis=1), totals.shape[1] == 2
     return [
         {
-            "name": str(name),
+            "name": one_line(name),
             "role": ("unprivileged", "privileged")[g],
             "rows": int(size[g]),
             "share": number(size[g] / size.sum()),

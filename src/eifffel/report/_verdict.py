@@ -31,6 +31,8 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     inside = -epsilon <= low and high <= epsilon
     outside = low > epsilon or high < -epsilon
     selection = summary["selection"]
+    if selection is not None and selection["epsilon"] != epsilon:  # judged by another bound than chose it
+        selection = None
     chosen = None if selection is None else bool(selection["met"])
     return {
         "epsilon": epsilon,

@@ -78,6 +78,11 @@ def plain(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def few(value: float | None, digits: int = 0) -> str:
+    """A number of people, or what goes by it; not told where they are fewer than ten."""
+    return "<10" if value is None else f"{value:,.{digits}f}"
+
+
 def count(n: int, noun: str) -> str:
     """A number of things."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -37,6 +37,10 @@ class EditOrder(ABC):
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
         """Warn of what the rows that steps are measured on show of these edits."""
 
+    def fits(self, n_leaves: int) -> bool:
+        """Whether these are edits of so many leaves; of a path that was read from a file, nobody knows."""
+        return len(self.score) == n_leaves
+
     @abstractmethod
     def leaves_at(self, step: int) -> np.ndarray:
         """The leaves that differ from the model as it came, the first edited or most changed first."""

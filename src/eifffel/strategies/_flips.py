@@ -37,6 +37,13 @@ class FlipOrder(EditOrder):
         n_steps = int(self.step[-1]) if len(self.step) else 0
         return np.searchsorted(self.step, np.arange(n_steps + 1), side="right")
 
+    def fits(self, n_leaves: int) -> bool:
+        if len(self.leaf) == 0:
+            return super().fits(n_leaves)
+        leaves = self.leaf.min() >= 0 and self.leaf.max() < n_leaves and len(np.unique(self.leaf)) == len(self.leaf)
+        steps = len(self.step) == len(self.leaf) and self.step[0] >= 1 and bool((np.diff(self.step) >= 0).all())
+        return super().fits(n_leaves) and bool(leaves and steps)
+
     def leaves_at(self, step: int) -> np.ndarray:
         return self.leaf[: self.positions[step]]
 
