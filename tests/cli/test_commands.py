@@ -64,6 +64,7 @@ def test_fit_then_predict_on_raw_rows(model, tmp_path):
     summary = json.loads(done.stdout)
     jsonschema.validate(summary, schema())
     assert summary["favorable"] == "yes"
+    assert "the favourable decision, yes, goes to" in summary["verdict"]["sentence"]
     assert [group["name"] for group in summary["groups"]] == ["woman", "man"]
     assert summary["selection"]["met"]
     assert summary["overall"]["after"]["accuracy"]["value"] > 0.7

@@ -71,12 +71,11 @@ def audit(
                 epsilon=epsilon,
                 favorable=table.favorable,
                 privileged=table.privileged,
+                favorable_name=None if task.labels is None else task.labels[1],
                 sensitive_name=task.sensitive,
                 sensitive_columns=sensitive_among(table, task),
                 about=describe(data, table, intended_use),
             )
-            if task.labels is not None:
-                summary["favorable"] = task.labels[1]
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
     tell(summary, json=json, quiet=quiet, report=report)
     if summary["verdict"]["holds"] is False:

@@ -116,12 +116,11 @@ def edit(
             rows="test rows",
             path=path,
             selection=selection,
+            favorable_name=None if task.labels is None else task.labels[1],
             sensitive_name=task.sensitive,
             sensitive_columns=sensitive_columns,
             about={"split": split, "seed": bounds.seed, **about},
         )
-    if task.labels is not None:
-        summary["favorable"] = task.labels[1]
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
 

@@ -70,6 +70,7 @@ def summarize(
     epsilon: float | None = None,
     favorable: Any = None,
     privileged: Any = None,
+    favorable_name: str | None = None,
     sensitive_name: str = "group",
     sensitive_columns: tuple[str, ...] = (),
     about: dict[str, Any] | None = None,
@@ -91,8 +92,8 @@ def summarize(
         The bound to judge by; by default that of the selection.
     favorable, privileged : optional
         As in `eifffel.trace_path`, where the model does not know them.
-    sensitive_name : str
-        What the sensitive attribute is called.
+    favorable_name, sensitive_name : str
+        What the favourable label, if not as it is, and the sensitive attribute are called.
     sensitive_columns : tuple of str
         The columns of ``X`` that hold it, if any: rules that ask for them are marked.
     about : dict, optional
@@ -142,7 +143,7 @@ def summarize(
     summary: Summary = {
         "schema": SCHEMA_NAME,
         "rows": {"name": rows, "n": int(totals.sum()), "labelled": y is not None},
-        "favorable": one_line(coding.classes.tolist()[coding.favorable]),
+        "favorable": one_line(coding.classes.tolist()[coding.favorable] if favorable_name is None else favorable_name),
         "sensitive": one_line(sensitive_name),
         "sensitive_among_features": bool(sensitive_columns),
         "groups": _groups(coding, encoded, before, after),
