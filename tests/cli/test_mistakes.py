@@ -1,6 +1,5 @@
 """What users do wrong, and what happens to their files: a clear line, the right exit code, nothing lost."""
 
-import gzip
 import os
 import pickle
 import signal
@@ -322,7 +321,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(arguments, message, folder, capsy
         ("a.csv", "a,a,granted\n1,2,yes\n", "'a.csv' has more than one column named 'a'; rename them"),
         ("a.csv", "a,gender,granted\n1,m,yes,9,9\n2,f,no\n", "'a.csv' cannot be read as a table"),
         ("a.csv.gz", "a,gender,granted\n", "'a.csv.gz' cannot be unpacked"),
-        ("a.csv.gz", gzip.compress(os.urandom(999))[:500] + b"0" * 99, "'a.csv.gz' cannot be unpacked"),
+        ("a.csv.gz", b"\x1f\x8b\x08" + b"0" * 200, "'a.csv.gz' cannot be unpacked"),
         ("a.csv", "a,gender,granted\r" + "1,m,yes\r2,f,yes\r" * 30, "--target: column 'granted' is 'yes' in every row"),
         ("a.parquet", "a,gender,granted\n", "'a.parquet' cannot be read as Parquet"),
         ("a.csv", "gender,granted\n" + "m,yes\nf,no\n" * 40, "has no column left to be a feature"),
