@@ -1,5 +1,6 @@
 """The command line as a user types it."""
 
+import signal
 import subprocess
 import sys
 
@@ -10,6 +11,15 @@ def run(*arguments, **options):
     """Run a command in a process of its own."""
     words = [*COMMAND, *map(str, arguments)]
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
+
+
+def start(words, **options):
+    """Start a command that hears Ctrl-C, also where whoever runs the tests in the background made them deaf to it."""
+
+    def hear():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, preexec_fn=hear, **options)
 
 
 def error_of(done):

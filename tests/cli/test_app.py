@@ -2,12 +2,11 @@
 
 import re
 import signal
-import subprocess
 import sys
 import time
 
 import pytest
-from commands import COMMAND, run
+from commands import run, start
 
 import eifffel
 from eifffel import __main__
@@ -100,7 +99,7 @@ def test_a_quick_reproduction_of_the_paper(tmp_path):
 @needs_real_data
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     arguments = ["reproduce", "--quick", "--data", "compas", "--seeds", "6", "--jobs", "1", "--out", "out"]
-    process = subprocess.Popen([*COMMAND, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    process = start(arguments, cwd=tmp_path, text=True)
     kept = tmp_path / "out" / "runs.csv"
     while not kept.exists() and process.poll() is None:
         time.sleep(0.05)

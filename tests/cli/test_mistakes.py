@@ -14,7 +14,7 @@ pandas = pytest.importorskip("pandas")
 for library in ("typer", "skops", "altair", "vl_convert", "pyarrow"):
     pytest.importorskip(library)
 
-from commands import COMMAND, error_of, run  # noqa: E402
+from commands import COMMAND, error_of, run, start  # noqa: E402
 
 from eifffel.cli import run as run_here  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
@@ -192,8 +192,7 @@ def test_a_disk_that_fills_up(size, folder):
 def test_ctrl_c_during_fit(tmp_path):
     make_applicants(60_000).to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "model.skops").write_text("old")
-    words = [*COMMAND, *fit_words(), "--overwrite", "--jobs", "1"]
-    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = start([*fit_words(), "--overwrite", "--jobs", "1"], cwd=tmp_path, stdout=subprocess.PIPE)
     said = b""
     until = time.monotonic() + 120
     while b"training" not in said and process.poll() is None and time.monotonic() < until:
