@@ -3,7 +3,7 @@
 from functools import cache
 
 import numpy as np
-import pandas as pd
+import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
@@ -13,6 +13,7 @@ from eifffel import EiFFFeLClassifier
 from eifffel.datasets import make_biased_classification
 from eifffel.report import summarize
 
+pd = pytest.importorskip("pandas")
 EVIL = "<script>alert(1)</script>"
 
 
