@@ -1,6 +1,7 @@
 """The command line: one file for each command."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 from typer.main import get_command
@@ -9,7 +10,7 @@ from eifffel.cli import _audit, _datasets, _demo, _explain, _fit, _flip, _path, 
 from eifffel.cli._app import BAD_INPUT, INTERRUPTED, add_commands, app, say_error
 
 # Every mistake in arguments is one of these; where the class is defined differs between versions of typer.
-UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+UsageError: Any = typer.BadParameter.__mro__[1]
 
 add_commands(
     _demo.demo,
@@ -35,7 +36,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         context = getattr(error, "ctx", None)
         ask = "eifffel" if context is None else context.command_path
-        message = error.format_message()  # type: ignore[attr-defined]
+        message = error.format_message()
         if message:  # none where no command was given, and help was shown
             say_error(f"{message} ('{ask} --help' shows what there is)")
         return BAD_INPUT

@@ -44,12 +44,13 @@ def _train_lightgbm(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Ad
 def _train_xgboost(X: np.ndarray, y: np.ndarray, seed: int, jobs: int, done: Advance) -> Any:
     xgboost = import_optional("xgboost", "--model xgboost needs")
 
-    class Watch(xgboost.callback.TrainingCallback):  # type: ignore[name-defined]
-        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
-            done(1 / N_TREES)
-            return False
+    def after_iteration(watch: Any, model: Any, epoch: int, evals_log: Any) -> bool:
+        done(1 / N_TREES)
+        return False
 
-    model = xgboost.XGBClassifier(n_estimators=N_TREES, random_state=seed, n_jobs=jobs, callbacks=[Watch()])
+    # A class made here, since XGBoost's is known only once it is imported.
+    watch = type("Watch", (xgboost.callback.TrainingCallback,), {"after_iteration": after_iteration})()
+    model = xgboost.XGBClassifier(n_estimators=N_TREES, random_state=seed, n_jobs=jobs, callbacks=[watch])
     return model.fit(X, y).set_params(callbacks=None)
 
 

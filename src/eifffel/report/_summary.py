@@ -180,9 +180,12 @@ def _known(
     path: FairnessPath | None, record: dict[str, Any] | None, favorable: Any, privileged: Any, sensitive: Any
 ) -> tuple[Any, tuple[Any, Any] | None]:
     """The favourable class and the groups, as the edit has them; groups of another attribute are found anew."""
-    if path is None and record is None:
+    if path is not None:
+        known, groups = path.favorable, path.groups
+    elif record is not None:
+        known, groups = record["favorable"], record["groups"]
+    else:
         return favorable, None
-    known, groups = (path.favorable, path.groups) if path is not None else (record["favorable"], record["groups"])  # type: ignore[index]
     if favorable is not None and favorable != known:
         raise ValueError(
             f"favorable must be {known!r}, for which the model was edited, got {favorable!r}; leave it out"
