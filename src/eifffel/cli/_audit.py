@@ -9,8 +9,8 @@ from eifffel._validation import check_fraction
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import describe, known_task, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, tell, write_files
-from eifffel.cli._flip import read_rows, sensitive_among
 from eifffel.cli._progress import Progress
+from eifffel.cli._stored import read_rows, sensitive_among
 from eifffel.record import find_record
 from eifffel.report import summarize
 

@@ -13,13 +13,22 @@ import numpy as np
 
 from eifffel import FairnessPath, Selection, trace_path
 from eifffel._meta import split_rows
-from eifffel._validation import Coding, check_binary_labels, check_favorable, check_groups, check_split
+from eifffel._validation import (
+    Coding,
+    check_binary_labels,
+    check_choice,
+    check_favorable,
+    check_fraction,
+    check_groups,
+    check_split,
+)
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
+from eifffel.strategies import AUTO, STRATEGIES
 
 SELECTION_FRACTION = 0.25
 
@@ -53,6 +62,14 @@ class Edited:
         """Whether the bound is kept where the step was chosen, and not broken beyond chance on the test rows."""
         verdict = self.summary["verdict"]
         return self.selection.met and not (verdict["certain"] and not verdict["holds"])
+
+
+def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:
+    """Raise, before any work is done, if what is asked for makes no sense."""
+    check_fraction("--epsilon", epsilon)
+    check_fraction("--alpha", alpha, optional=True)
+    check_fraction("--test-size", test_size, inner=True)
+    check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
 
 
 def n_jobs(jobs: int | None) -> int:

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from eifffel._validation import check_binary_labels, check_choice, check_fraction
+from eifffel._validation import check_binary_labels, check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, describe, edit, n_jobs, say_assumed
+from eifffel.cli._editing import Bounds, check_bounds, describe, edit, n_jobs, say_assumed
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
@@ -17,7 +17,7 @@ from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_tab
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._boosted import BoostedView
-from eifffel.strategies import AUTO, STRATEGIES, resolve_strategy
+from eifffel.strategies import AUTO, resolve_strategy
 
 Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]
 KeepSensitive = Annotated[
@@ -101,14 +101,6 @@ def fit(
         write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)
     tell(edited.summary, json=json, quiet=quiet, out=out, report=report)
     exit_unless_met(edited, quiet=quiet)
-
-
-def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:
-    """Raise, before any work is done, if what is asked for makes no sense."""
-    check_fraction("--epsilon", epsilon)
-    check_fraction("--alpha", alpha, optional=True)
-    check_fraction("--test-size", test_size, inner=True)
-    check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
 
 
 def check_default_favorable(table: Labelled, target: str) -> None:

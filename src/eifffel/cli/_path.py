@@ -12,13 +12,12 @@ from eifffel import FairnessPathDisplay, Selection, load
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, edit, n_jobs
+from eifffel.cli._editing import Bounds, check_bounds, edit, n_jobs
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._finish import check_targets
-from eifffel.cli._fit import check_bounds
-from eifffel.cli._flip import read_for_edit
 from eifffel.cli._printing import print_path, say, say_json
 from eifffel.cli._progress import Progress
+from eifffel.cli._stored import read_for_edit
 from eifffel.cli._tables import write_table
 from eifffel.strategies import AUTO
 

@@ -1,0 +1,75 @@
+"""A stored model and a table: the rows as the model takes them, and the model as it was before any edit."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eifffel import undo
+from eifffel.cli._editing import known_task
+from eifffel.cli._printing import say
+from eifffel.cli._tables import Labelled, Task, cut_table, read_table, split_names
+from eifffel.cli._training import feature_columns, features_for, trained_columns
+from eifffel.record import find_record
+from eifffel.storage import check_storable
+
+
+def read_for_edit(
+    model: Any,
+    data: Path,
+    given: dict[str, str | None],
+    *,
+    separator: str | None,
+    drop_missing: bool,
+    features: str | None,
+    quiet: bool,
+    verbose: bool,
+) -> tuple[Labelled, Task, Any]:
+    """The rows to edit a model on, what is decided about them, and the model as it was before any edit."""
+    task = known_task(model, **given)
+    if task.target is None:
+        raise ValueError("--target is needed: the model does not say which column holds the labels")
+    if find_record(model) is not None and not quiet:
+        say("The model was edited before; this starts from the original.")
+    while find_record(model) is not None:
+        model = undo(model)
+    check_storable(model)
+    table = read_rows(
+        model, data, task, separator=separator, drop_missing=drop_missing, features=features, verbose=verbose
+    )
+    return table, task, model
+
+
+def read_rows(
+    model: Any,
+    data: Path,
+    task: Task,
+    *,
+    separator: str | None,
+    drop_missing: bool,
+    features: str | None,
+    verbose: bool,
+    labels_needed: bool = True,
+    to_learn: bool = True,
+) -> Labelled:
+    """The rows of a table as a stored model takes them."""
+    known = trained_columns(model)
+    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
+    given = split_names(features)
+    table = cut_table(
+        frame,
+        task,
+        data,
+        keep_sensitive=task.sensitive in feature_columns(model, frame, data, given),
+        drop_missing=drop_missing,
+        labels_needed=labels_needed,
+        to_learn=to_learn,
+        classes=np.asarray(getattr(model, "classes_", ())).tolist(),
+    )
+    return replace(table, X=features_for(model, table.X, data, given))
+
+
+def sensitive_among(table: Labelled, task: Task) -> tuple[str, ...]:
+    """The sensitive column where it is among the features."""
+    return (task.sensitive,) if task.sensitive in table.X.columns else ()
