@@ -153,6 +153,8 @@ def test_it_prints(open_page):
     opened.page.emulate_media(media="print")
     assert not opened.page.locator("#epsilon").is_visible()
     assert opened.page.locator("#groups").is_visible()
+    opened.page.set_viewport_size({"width": 718, "height": 900})  # what is left of A4
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 718, "nothing is cut off on paper"
     assert opened.page.pdf().startswith(b"%PDF")
 
 

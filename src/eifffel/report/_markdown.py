@@ -119,7 +119,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
                     *(_words.few(n) for n in leaf["rows"]),
-                    *(_words.few(effect, 2) for effect in leaf["effect"]),
+                    *(_words.plain(effect, 2) for effect in leaf["effect"]),
                 ]
                 for leaf in leaves["shown"]
             ],

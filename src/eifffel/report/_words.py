@@ -78,9 +78,9 @@ def plain(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
-def few(value: float | None, digits: int = 0) -> str:
-    """A number of people, or what goes by it; not told where they are fewer than ten."""
-    return "<10" if value is None else f"{value:,.{digits}f}"
+def few(n: int | None) -> str:
+    """A number of people; not told where they are fewer than ten."""
+    return "<10" if n is None else f"{n:,}"
 
 
 def count(n: int, noun: str) -> str:
