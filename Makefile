@@ -4,7 +4,7 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-settings reproduce clean
+.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
@@ -15,6 +15,8 @@ help:
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
 	@echo "make benchmark-boosted    shifted forests and boosted models beside thresholds per group, and what that costs"
+	@echo "make benchmark-confidence how often bounds hold on people the model has not seen, and what that costs"
+	@echo "make benchmark-upwards    what it costs to take no favourable decision from anybody"
 	@echo "make benchmark-settings   which forests come near the paper's baseline"
 
 .venv/dev/installed: pyproject.toml
@@ -69,6 +71,12 @@ benchmark-baselines: .venv/dev/installed
 benchmark-boosted: .venv/dev/installed
 	$(BIN)/python benchmarks/boosted.py --parts cost --out docs/results/boosted_cost.md
 	$(BIN)/python benchmarks/boosted.py --parts accuracy,directions --out docs/results/boosted.md
+
+benchmark-confidence: .venv/dev/installed
+	$(BIN)/python benchmarks/confidence.py --out docs/results/confidence.md
+
+benchmark-upwards: .venv/dev/installed
+	$(BIN)/python benchmarks/upwards.py --out docs/results/upwards.md
 
 benchmark-settings: .venv/dev/installed
 	$(BIN)/python benchmarks/forest_settings.py --out docs/results/forest_settings.md

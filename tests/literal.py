@@ -46,7 +46,7 @@ class LiteralForest:
         predicted = tree.predict(self.X[:, self.columns[t]])
         return self.discrimination(predicted == tree.classes_[self.favorable])
 
-    def score_leaves(self, t):
+    def score_leaves(self, t, direction="any"):
         """Algorithm 1: {leaf: (score, drop of discrimination)} for the candidates of tree t."""
         tree = self.trees[t].tree_
         leaf_of_row = self.trees[t].apply(self.X[:, self.columns[t]])
@@ -56,6 +56,8 @@ class LiteralForest:
             if (t, leaf) in self.flipped_leaves or fractions[0] == fractions[1]:
                 continue
             predicts_favorable = int(np.argmax(fractions) == self.favorable)
+            if direction == "up" and predicts_favorable:
+                continue
             inside = leaf_of_row == leaf
             shares = [Fraction(int((inside & (self.s == g)).sum()), int((self.s == g).sum())) for g in (0, 1)]
             # A flip of a favourable leaf takes shares[1] - shares[0] away; of an unfavourable one, adds it.
@@ -76,7 +78,7 @@ class LiteralForest:
         self.flipped_leaves.add((t, leaf))
 
 
-def run_literally(strategy, model, X, y, s, favorable, epsilon, alpha):
+def run_literally(strategy, model, X, y, s, favorable, epsilon, alpha, direction="any"):
     """Algorithm 2 ("tree") or 3 ("leaf"): the flips in order, as (tree, leaf, step), and the last step."""
     forest = LiteralForest(model, X, y, s, favorable)
     unflipped = set(range(len(forest.trees)))
@@ -88,7 +90,7 @@ def run_literally(strategy, model, X, y, s, favorable, epsilon, alpha):
         and float(accuracy - forest.accuracy()) < alpha
     ):
         t = min(unflipped, key=lambda t: (-forest.tree_discrimination(t), t))
-        candidates = forest.score_leaves(t)
+        candidates = forest.score_leaves(t, direction)
         if not candidates:
             unflipped.remove(t)
             continue

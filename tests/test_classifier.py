@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from draws import people
-from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, UnsupportedModelError, trace_path
+from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, SeenRowsWarning, UnsupportedModelError, trace_path
 from grouped import GroupedByRow
 
 X, y, s = people(600, seed=0)
@@ -69,13 +69,24 @@ def test_validation_rows_are_held_out_from_training_and_scoring():
     assert np.abs(shares).max() < 0.01
 
 
-def test_train_selects_on_the_rows_it_trained_on():
-    clf = fit(select_on="train", epsilon=0.2)
+def test_train_selects_on_the_rows_it_trained_on_and_warns_once():
+    with pytest.warns(
+        SeenRowsWarning, match="the step is chosen on the scoring rows, .* Choose on rows held out"
+    ) as said:
+        clf = fit(select_on="train", epsilon=0.2)
+    assert len(said) == 1
+    assert said[0].filename == __file__
+    clf.at(epsilon=0.3)  # it was said
     assert clf.path_.counts.rows == "scoring rows"
     np.testing.assert_array_equal(clf.selection_rows_, np.arange(600))
     by_hand = trace_path(forest().fit(X, y), X, y, sensitive_features=s)
     np.testing.assert_array_equal(clf.path_.counts.favorable, by_hand.counts.favorable)
-    assert clf.selection_ == by_hand.select(epsilon=0.2)
+    with pytest.warns(SeenRowsWarning):
+        assert clf.selection_ == by_hand.select(epsilon=0.2)
+
+
+def test_the_papers_rule_on_the_training_rows_needs_no_warning():
+    assert fit(select_on="train", rule="paper", epsilon=0.2).path_.counts.seen
 
 
 def test_every_parameter_reaches_the_path(monkeypatch):
@@ -93,6 +104,43 @@ def test_every_parameter_reaches_the_path(monkeypatch):
     assert {name: given[name] for name in expected} == expected
     assert (clf.path_.strategy, clf.path_.groups, clf.path_.favorable) == ("tree", (1, 0), 0)
     assert clf.selection_.rule == "paper"
+
+
+def test_confidence_chooses_a_step_that_is_certified_on_the_rows_held_out():
+    clf = fit(confidence=0.9, epsilon=0.2)
+    chosen = clf.selection_
+    assert chosen == clf.path_.select(epsilon=0.2, confidence=0.9)
+    assert chosen.met
+    assert chosen.discrimination < chosen.upper <= 0.2
+    assert chosen.interval[0] < chosen.discrimination < chosen.upper < chosen.interval[1]
+    assert sum(chosen.n_rows) == chosen.n_accuracy_rows == len(clf.selection_rows_) == 150
+    assert chosen.step > clf.at(confidence=None).selection_.step
+    assert clf.at(confidence=0.6).selection_.confidence == 0.6
+
+
+def test_confidence_takes_no_weights():
+    with pytest.raises(
+        ValueError, match=r"confidence=0.9 counts people, and sample_weight makes some of them count more"
+    ):
+        classifier(UntrainableForest(), confidence=0.9).fit(X, y, sensitive_features=s, sample_weight=np.ones(len(y)))
+
+
+def test_alpha_limits_what_the_objective_names():
+    clf = fit(alpha=0.1, objective="balanced_accuracy", epsilon=0.2, rule="most_accurate")
+    chosen = clf.selection_
+    assert chosen.objective == "balanced_accuracy"
+    assert chosen.objective_value == clf.path_.metric("balanced_accuracy")[chosen.step]
+    assert chosen.objective_drop <= 0.1
+    costs = clf.at(objective=[[0, 1], [5, 0]], alpha=0.5)
+    assert costs.selection_.objective == ((0, 1), (5, 0))
+
+
+def test_upwards_nobody_loses_a_favourable_decision():
+    clf = fit(direction="up", epsilon=0.05)
+    assert clf.path_.direction == "up"
+    changed = clf.changed(X)
+    assert len(changed)
+    assert (changed["after"] == 1).all()
 
 
 def test_a_failed_fit_leaves_an_unfitted_classifier():
@@ -244,6 +292,15 @@ def test_it_pickles_and_clones():
         ({"validation_fraction": 25}, ValueError, "got 25; write 0.25 for 25 percent"),
         ({"strategy": "x"}, ValueError, "strategy must be one of"),
         ({"rule": "x"}, ValueError, "rule must be one of"),
+        ({"direction": "down"}, ValueError, "direction must be one of 'any', 'up', got 'down'"),
+        ({"objective": "f1"}, ValueError, "objective must be one of 'accuracy', 'balanced_accuracy', got 'f1'"),
+        ({"confidence": 95}, ValueError, "confidence must be .* write 0.95 for 95 percent"),
+        ({"confidence": 0.9, "rule": "paper"}, ValueError, "rule='paper' stops"),
+        (
+            {"confidence": 0.9, "select_on": "train"},
+            ValueError,
+            "confidence=0.9 needs rows that neither .* use select_on='validation'",
+        ),
         ({"privileged": 9}, ValueError, "privileged must be one of the groups 0, 1, got 9"),
         ({"favorable": 9}, ValueError, "favorable must be one of the labels 0, 1, got 9"),
     ],

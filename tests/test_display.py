@@ -11,6 +11,7 @@ from draws import people
 from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, FairnessPathDisplay, trace_path
 
 X, y, s = people(300, seed=0)
+pytestmark = pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")  # a picture of any path will do
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ LAYERS = [
     ["display", "path"],
     ["record"],
     ["rules", "selection"],
-    ["strategies"],
-    ["scoring"],
+    ["counts", "strategies"],
+    ["scoring", "objective"],
     ["leaves"],
-    ["ensembles", "datasets", "metrics", "intervals"],
+    ["ensembles", "datasets", "metrics", "intervals", "seen", "verdict"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

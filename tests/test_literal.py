@@ -19,18 +19,21 @@ def codes(problem, path):
 
 
 @pytest.mark.parametrize("strategy", ["leaf", "tree"])
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=160, deadline=None)
 @given(
-    problem=problems(), epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.1]), alpha=st.sampled_from([None, 0.0, 0.02, 0.1])
+    problem=problems(),
+    epsilon=st.sampled_from([0.0, 0.01, 0.05, 0.1]),
+    alpha=st.sampled_from([None, 0.0, 0.02, 0.1]),
+    direction=st.sampled_from(["any", "any", "up"]),
 )
-def test_same_flips_same_order_same_stop(strategy, problem, epsilon, alpha):
-    path = problem.trace(strategy=strategy)
+def test_same_flips_same_order_same_stop(strategy, problem, epsilon, alpha, direction):
+    path = problem.trace(strategy=strategy, direction=direction)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintNotMetWarning)
         choice = path.select(epsilon=epsilon, alpha=alpha, rule="paper")
     y, s = codes(problem, path)
     limit = np.inf if alpha is None else alpha
-    flips, step = run_literally(strategy, problem.model, problem.X, y, s, problem.favorable, epsilon, limit)
+    flips, step = run_literally(strategy, problem.model, problem.X, y, s, problem.favorable, epsilon, limit, direction)
     records = path.flips(choice.step)
     assert [(r["tree"], r["leaf"], r["step"]) for r in records] == flips
     assert choice.step == step

@@ -76,6 +76,7 @@ def test_scoring_with_whole_weights_is_scoring_repeated_rows():
     np.testing.assert_allclose(weighted.counts.favorable, repeated.counts.favorable, atol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 @pytest.mark.parametrize("strategy", ["leaf", "tree"])
 def test_real_weights_depend_on_neither_row_order_nor_jobs_nor_unit(strategy):
     for seed in range(10):

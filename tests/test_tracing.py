@@ -208,6 +208,7 @@ def test_missing_groups_in_frames(library):
         trace(sensitive_features=frames.DataFrame({"a": s, "b": s}))
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 def test_a_path_without_candidates_has_no_steps():
     # Every leaf has the same share of both groups, so no flip changes discrimination.
     twice = np.repeat(X, 2, axis=0)

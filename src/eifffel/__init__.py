@@ -13,6 +13,7 @@ from eifffel.exceptions import (
     NoRecordError,
     PickleWarning,
     PrivilegedGroupWarning,
+    SeenRowsWarning,
     StoredVersionWarning,
     UnsupportedModelError,
     ViewMismatchError,
@@ -24,6 +25,7 @@ from eifffel.selection import Selection
 from eifffel.splitting import DiscriminationAwareForestClassifier, DiscriminationAwareTreeClassifier
 from eifffel.storage import TRUSTED_TYPES, load, save
 from eifffel.tracing import trace_path
+from eifffel.verdict import Verdict
 
 __all__ = [
     "ConstraintNotMetWarning",
@@ -40,10 +42,12 @@ __all__ = [
     "PickleWarning",
     "PrivilegedGroupWarning",
     "Rule",
+    "SeenRowsWarning",
     "Selection",
     "StoredVersionWarning",
     "TRUSTED_TYPES",
     "UnsupportedModelError",
+    "Verdict",
     "ViewMismatchError",
     "__version__",
     "load",

@@ -84,6 +84,13 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
         raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
 
 
+def check_confidence(confidence: Any) -> None:
+    """Raise unless ``confidence`` is ``None`` or a probability from 1/2 on and below 1."""
+    check_fraction("confidence", confidence, optional=True)
+    if confidence is not None and not 0.5 <= confidence < 1:
+        raise ValueError(f"confidence must be at least 0.5 and below 1, or None, got {confidence!r}; 0.95 is usual")
+
+
 def check_number(name: str, value: Any, *, at_least: float, integer: bool = False, optional: bool = False) -> None:
     """Raise unless ``value`` is a finite number, or an integer, not below ``at_least``, or ``None`` if ``optional``."""
     if optional and value is None:

@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import HeldOutClassifier
-from eifffel._validation import check_choice, check_fraction, check_n_jobs, check_privileged
+from eifffel._validation import check_choice, check_n_jobs, check_privileged
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
-from eifffel.selection import RULES, Selection
-from eifffel.strategies import AUTO, resolve_strategy
+from eifffel.selection import Selection, check_bounds
+from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
 from eifffel.tracing import trace_path
 
 UNCHANGED: Any = "unchanged"
@@ -33,12 +33,21 @@ class EiFFFeLClassifier(HeldOutClassifier):
     epsilon : float in [0, 1]
         Bound on discrimination, the selection rate of the privileged group minus that of the unprivileged one.
     alpha : float in [0, 1], optional
-        Bound on the absolute drop of accuracy; ``None`` is no limit.
+        Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
+    confidence : float in [0.5, 1), optional
+        Choose a step such that, with this confidence, the bound holds for people drawn as the selection rows were and
+        not only on these rows; see `FairnessPath.select`. A frozen estimator must not have been trained on the rows
+        given to ``fit``.
+    objective : {"accuracy", "balanced_accuracy"} or 2 x 2 costs
+        What ``alpha`` limits the loss of; see `FairnessPath.select`.
     strategy : {"auto", "leaf", "tree", "shift"}
         See `trace_path`.
+    direction : {"any", "up"}
+        ``"up"`` only turns unfavourable decisions into favourable ones.
     select_on : {"validation", "train"}
         Where the step is chosen: on rows held out from training and scoring, or, as in the paper, on the training
-        rows, which deep trees know by heart and which therefore say little about unseen people.
+        rows, which deep trees know by heart and which therefore say little about unseen people; that warns unless
+        ``rule="paper"``.
     validation_fraction : float in (0, 1)
         Share of the rows held out with ``select_on="validation"``, stratified by group and label where each such
         cell has two rows or more, else by label, else not.
@@ -89,7 +98,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
         *,
         epsilon: float = 0.05,
         alpha: float | None = None,
+        confidence: float | None = None,
+        objective: Any = "accuracy",
         strategy: str = AUTO,
+        direction: str = ANY,
         select_on: str = "validation",
         validation_fraction: float = 0.25,
         rule: str = "first",
@@ -102,7 +114,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self.estimator = estimator
         self.epsilon = epsilon
         self.alpha = alpha
+        self.confidence = confidence
+        self.objective = objective
         self.strategy = strategy
+        self.direction = direction
         self.select_on = select_on
         self.validation_fraction = validation_fraction
         self.rule = rule
@@ -130,10 +145,19 @@ class EiFFFeLClassifier(HeldOutClassifier):
         **fit_params
             Passed on to the ``fit`` of the estimator.
         """
-        check_fraction("epsilon", self.epsilon)
-        check_fraction("alpha", self.alpha, optional=True)
+        check_bounds(self.epsilon, self.alpha, self.rule, self.confidence, self.objective)
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
-        check_choice("rule", self.rule, RULES)
+        check_choice("direction", self.direction, DIRECTIONS)
+        if self.confidence is not None and self.select_on == "train":
+            raise ValueError(
+                f"confidence={self.confidence:g} needs rows that neither trained the model nor scored its leaves, and "
+                "with select_on='train' there are none; use select_on='validation'"
+            )
+        if self.confidence is not None and sample_weight is not None:
+            raise ValueError(
+                f"confidence={self.confidence:g} counts people, and sample_weight makes some of them count more than "
+                "others; leave one of the two out"
+            )
         check_n_jobs(self.n_jobs)
         model = self.estimator.estimator if self._frozen else self.estimator
         if hasattr(model, "predict") and not hasattr(model, "fit"):
@@ -156,6 +180,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             sensitive_features=s_scoring,
             sample_weight=weight_scoring,
             strategy=self.strategy,
+            direction=self.direction,
             select_on=None if selection is None else given.take(selection),
             privileged=self.privileged,
             favorable=self.favorable,
@@ -175,10 +200,18 @@ class EiFFFeLClassifier(HeldOutClassifier):
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
-    def at(self, *, epsilon: Any = UNCHANGED, alpha: Any = UNCHANGED, rule: Any = UNCHANGED) -> "EiFFFeLClassifier":
+    def at(
+        self,
+        *,
+        epsilon: Any = UNCHANGED,
+        alpha: Any = UNCHANGED,
+        rule: Any = UNCHANGED,
+        confidence: Any = UNCHANGED,
+        objective: Any = UNCHANGED,
+    ) -> "EiFFFeLClassifier":
         """The same fitted path under another bound: a new classifier, without refitting."""
         check_is_fitted(self, "estimator_")
-        given = {"epsilon": epsilon, "alpha": alpha, "rule": rule}
+        given = {"epsilon": epsilon, "alpha": alpha, "rule": rule, "confidence": confidence, "objective": objective}
         other = copy.copy(self)
         other.set_params(**{name: value for name, value in given.items() if value is not UNCHANGED})
         return other._select()
@@ -194,7 +227,13 @@ class EiFFFeLClassifier(HeldOutClassifier):
         return records
 
     def _select(self) -> "EiFFFeLClassifier":
-        self.selection_: Selection = self.path_.select(epsilon=self.epsilon, alpha=self.alpha, rule=self.rule)
+        self.selection_: Selection = self.path_.select(
+            epsilon=self.epsilon,
+            alpha=self.alpha,
+            rule=self.rule,
+            confidence=self.confidence,
+            objective=self.objective,
+        )
         self.estimator_ = self.path_.model_at(self.selection_.step)
         note_selection(self.estimator_, self.selection_)
         return self

@@ -60,17 +60,16 @@ class FairnessPathDisplay:
         cls,
         path: "FairnessPath",
         *,
-        epsilon: float | None = None,
-        alpha: float | None = None,
-        rule: str = "first",
         ax: Any = None,
         name: str | None = None,
+        **bounds: Any,
     ) -> "FairnessPathDisplay":
-        """Draw a path, and mark the step that ``epsilon``, ``alpha`` and ``rule`` select if ``epsilon`` is given."""
-        if epsilon is None and alpha is not None:
-            raise ValueError(f"alpha={alpha} selects no step by itself; give epsilon too")
-        selection = None if epsilon is None else path.select(epsilon=epsilon, alpha=alpha, rule=rule)
-        return cls._of(path, selection, name).plot(ax=ax)
+        """Draw a path, and mark the step that ``bounds``, those of `FairnessPath.select`, choose if there are any."""
+        bounds = {what: value for what, value in bounds.items() if value is not None}
+        if bounds and "epsilon" not in bounds:
+            given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
+            raise ValueError(f"{given} selects no step by itself; give epsilon too")
+        return cls._of(path, path.select(**bounds) if bounds else None, name).plot(ax=ax)
 
     @classmethod
     def from_estimator(
@@ -119,6 +118,16 @@ class FairnessPathDisplay:
             within = f"within epsilon = {chosen.epsilon:g}"
             if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
                 ax.axvspan(-chosen.epsilon, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
+            if chosen.interval is not None:
+                level = 95 if chosen.confidence is None else 100 * chosen.confidence
+                ax.plot(
+                    chosen.interval,
+                    [chosen.accuracy] * 2,
+                    "|-",
+                    color="0.4",
+                    linewidth=1,
+                    label=f"{level:g}% interval of the selected",
+                )
             limits = "" if chosen.alpha is None else f" with alpha = {chosen.alpha:g}"
             whose = "" if self.name is None else f"{self.name}: "
             ax.plot(

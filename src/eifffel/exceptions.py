@@ -29,6 +29,10 @@ class ConstraintNotMetWarning(UserWarning):
     """What was asked for, such as a bound on discrimination, is not met by anything that could be chosen."""
 
 
+class SeenRowsWarning(UserWarning):
+    """A step was chosen on rows that the model knows, which says little of other people."""
+
+
 class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours."""
 

@@ -8,18 +8,20 @@ from functools import cache
 import numpy as np
 from scipy.stats import norm
 
+from eifffel import _kernels
+
 CONFIDENCE = 0.95
 
 
 @cache
 def _quantile(confidence: float) -> float:
-    return float(norm.ppf((1 + confidence) / 2))
+    return float(norm.ppf(confidence))
 
 
 def rate_interval(part: np.ndarray, whole: np.ndarray, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
     """Wilson's score interval of ``part / whole``."""
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
-    z = _quantile(confidence)
+    z = _quantile((1 + confidence) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = part / whole
         centre = (rate + z**2 / (2 * whole)) / (1 + z**2 / whole)
@@ -37,15 +39,24 @@ def difference_interval(
     other_whole: np.ndarray,
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Newcombe's interval of ``part / whole - other_part / other_whole``, from the score intervals of both."""
-    low, high = rate_interval(part, whole, confidence)
-    other_low, other_high = rate_interval(other_part, other_whole, confidence)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate, other = np.true_divide(part, whole), np.true_divide(other_part, other_whole)
-    return (
-        rate - other - np.hypot(rate - low, other_high - other),
-        rate - other + np.hypot(high - rate, other - other_low),
-    )
+    """The score interval of ``part / whole - other_part / other_whole``, corrected for skewness (Laud 2017)."""
+    one_sided = (1 + confidence) / 2
+    high = difference_limit(part, whole, other_part, other_whole, one_sided)
+    return -difference_limit(other_part, other_whole, part, whole, one_sided), high
+
+
+def difference_limit(
+    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+) -> np.ndarray:
+    """The upper limit of such a difference: the score test rejects, at 1 - ``confidence``, each that is larger."""
+    given = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)))
+    counts = [np.ravel(count) for count in given]
+    known = (counts[1] > 0) & (counts[3] > 0)
+    limits = np.full(len(known), np.nan)
+    found = np.empty(known.sum())
+    _kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
+    limits[known] = found
+    return limits.reshape(given[0].shape)
 
 
 def ratio_interval(
@@ -56,7 +67,7 @@ def ratio_interval(
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Katz's interval of the ratio of two rates, normal in its logarithm; NaN where one of them is 0."""
-    z = _quantile(confidence)
+    z = _quantile((1 + confidence) / 2)
     counts = [np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)]
     with np.errstate(divide="ignore", invalid="ignore"):
         logarithm = np.log(counts[0] / counts[1]) - np.log(counts[2] / counts[3])

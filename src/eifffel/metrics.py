@@ -26,7 +26,7 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
         return np.where(whole == 0, np.nan, np.true_divide(part, whole))
 
 
-def _need_labels(totals: np.ndarray) -> None:
+def need_labels(totals: np.ndarray) -> None:
     if totals.shape[-1] == 1:
         raise ValueError("this metric needs labels, and these rows came without; give y")
 
@@ -59,7 +59,7 @@ def demographic_parity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.nd
 
 def n_correct(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Rows whose decision is their label."""
-    _need_labels(totals)
+    need_labels(totals)
     wrongly_favorable = favorable[..., 0].sum(axis=-1)
     return favorable[..., 1].sum(axis=-1) + totals[..., 0].sum() - wrongly_favorable
 
@@ -71,21 +71,21 @@ def accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Mean of the recalls of the two classes."""
-    _need_labels(totals)
+    need_labels(totals)
     rate = _ratio(favorable.sum(axis=-2), totals.sum(axis=-2))
     return (rate[..., 1] + 1 - rate[..., 0]) / 2
 
 
 def equal_opportunity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Difference of the true positive rates, without sign."""
-    _need_labels(totals)
+    need_labels(totals)
     rate = _ratio(favorable, totals)
     return np.abs(rate[..., 1, 1] - rate[..., 0, 1])
 
 
 def predictive_equality_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Difference of the false positive rates, without sign."""
-    _need_labels(totals)
+    need_labels(totals)
     rate = _ratio(favorable, totals)
     return np.abs(rate[..., 1, 0] - rate[..., 0, 0])
 

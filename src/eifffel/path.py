@@ -11,20 +11,26 @@ from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import Coding, Rows, check_choice, check_step, check_table
+from eifffel._validation import Coding, Rows, check_choice, check_confidence, check_step, check_table
+from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
     NarrowProbabilitiesWarning,
+    SeenRowsWarning,
     UnsupportedModelError,
     ViewMismatchError,
     warn_caller,
 )
+from eifffel.intervals import CONFIDENCE
 from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
+from eifffel.seen import SeenRows
 from eifffel.selection import Selection, select_step
 from eifffel.strategies import EditOrder
+from eifffel.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
@@ -33,26 +39,6 @@ if TYPE_CHECKING:
 LEAST_SCALE = 0.5
 
 CELLS = ("unprivileged_unfavorable", "unprivileged_favorable", "privileged_unfavorable", "privileged_favorable")
-
-
-@dataclass(frozen=True, eq=False)
-class PathCounts:
-    """Rows decided favourably after each step.
-
-    Attributes
-    ----------
-    favorable : ndarray of shape (n_steps + 1, 2, n_labels)
-        Per step, group (1 is privileged) and label (1 is favourable). int64 for unit weights, float64 for real ones;
-        ``n_labels`` is 1 where the rows have no labels.
-    totals : ndarray of shape (2, n_labels)
-        All rows.
-    rows : str
-        Which rows these are.
-    """
-
-    favorable: np.ndarray
-    totals: np.ndarray
-    rows: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +62,8 @@ class FairnessPath:
     model : fitted classifier
         The model as it came; never changed.
     strategy : str
+    direction : str
+        Which way decisions may change.
     groups : tuple
         The unprivileged and the privileged group.
     favorable : label
@@ -94,10 +82,13 @@ class FairnessPath:
     at_hand : RowsAtHand or None
         The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
         with the path: a path that was pickled and loaded has none.
+    scored : SeenRows or None
+        By which rows leaves were scored, so that they are known again; not stored with the path either.
     """
 
     model: Any
     strategy: str
+    direction: str
     groups: tuple[Any, Any]
     favorable: Any
     order: EditOrder
@@ -106,9 +97,11 @@ class FairnessPath:
     accuracy_counts: PathCounts
     fingerprint: str
     at_hand: RowsAtHand | None = None
+    scored: SeenRows | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"at_hand": None}
+        stored = {field.name: getattr(self, field.name) for field in fields(self)}
+        return stored | {"at_hand": None, "scored": None}
 
     def __repr__(self) -> str:
         return (
@@ -130,35 +123,54 @@ class FairnessPath:
         """
         return self.order.positions
 
-    @cached_property
+    @property
     def discrimination(self) -> np.ndarray:
-        """Signed discrimination after each step, shape (n_steps + 1,)."""
-        return metrics.discrimination(self.counts.favorable, self.counts.totals)
+        """Signed discrimination after each step, shape (n_steps + 1,), on the rows that ``counts.rows`` names."""
+        return self.counts.discrimination
 
-    @cached_property
+    @property
     def selection_rates(self) -> np.ndarray:
-        """Share of favourable decisions after each step per group, shape (n_steps + 1, 2)."""
-        return metrics.selection_rate(self.counts.favorable, self.counts.totals)
+        """Share of favourable decisions after each step per group, shape (n_steps + 1, 2), on the same rows."""
+        return self.counts.selection_rates
 
-    @cached_property
+    @property
     def accuracy(self) -> np.ndarray:
         """Accuracy after each step, shape (n_steps + 1,), on the rows that ``accuracy_counts.rows`` names."""
-        return metrics.accuracy(self.accuracy_counts.favorable, self.accuracy_counts.totals)
+        return self.accuracy_counts.objective("accuracy")
 
-    @cached_property
+    @property
     def accuracy_drop(self) -> np.ndarray:
         """By how much each step is less accurate than step 0."""
-        counts = self.accuracy_counts
-        correct = metrics.n_correct(counts.favorable, counts.totals)
-        # One division of exact counts, so that 2 rows of 100 are a drop of exactly 0.02.
-        return (correct[0] - correct) / counts.totals.sum()
+        return self.accuracy_counts.drop("accuracy")
+
+    def objective_drop(self, objective: Objective) -> np.ndarray:
+        """By how much each step is worse than step 0, by an ``objective`` of `select`; on the rows of accuracy."""
+        return self.accuracy_counts.drop(check_objective(objective))
+
+    def upper_limits(self, confidence: float = 0.95) -> np.ndarray:
+        """The one-sided upper limit of the discrimination after each step, shape (n_steps + 1,).
+
+        Of each step by itself; `select` says which of them hold together.
+        """
+        check_confidence(confidence)
+        if self.counts.weighted:
+            raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
+        return self.counts.limits(confidence)
 
     def metric(self, name: str) -> np.ndarray:
         """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows."""
         check_choice("metric", name, list(metrics.METRICS))
         return metrics.METRICS[name](self.counts.favorable, self.counts.totals)
 
-    def select(self, *, epsilon: float, alpha: float | None = None, rule: str = "first") -> Selection:
+    def select(
+        self,
+        *,
+        epsilon: float,
+        alpha: float | None = None,
+        rule: str = "first",
+        confidence: float | None = None,
+        objective: Objective = "accuracy",
+    ) -> Selection:
         """The step for a bound on discrimination and on the loss of accuracy; a look-up.
 
         Parameters
@@ -166,24 +178,102 @@ class FairnessPath:
         epsilon : float in [0, 1]
             Bound on discrimination.
         alpha : float in [0, 1], optional
-            Bound on the absolute drop of accuracy; ``None`` is no limit.
+            Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
         rule : {"first", "most_accurate", "paper"}
             The first step with ``abs(discrimination) <= epsilon`` and a drop ``<= alpha``; the most accurate of
-            those; or where the loop of the paper's algorithms ends, the first step with
+            those, or best by the ``objective``; or where the loop of the paper's algorithms ends, the first step with
             ``discrimination <= epsilon`` or a drop ``>= alpha``.
+        confidence : float in [0.5, 1), optional
+            Choose among the steps whose signed discrimination is, with this confidence, at most ``epsilon`` for
+            people drawn as the selection rows were, and not only on these rows. It may favour the other group
+            instead: ``interval`` of the selection says by how much. The rows must have had no part in training or
+            scoring, and no weights; bounds must not be chosen after a look at them.
+        objective : {"accuracy", "balanced_accuracy"} or 2 x 2 costs
+            What ``alpha`` limits the loss of. Costs are ``[[a, b], [c, d]]``: of people with the unfavourable label
+            that are decided unfavourably and favourably, then of those with the favourable one; ``alpha`` is then in
+            their unit, a rise of the mean cost per person.
+
+        Returns
+        -------
+        Selection
         """
-        return select_step(
-            self.discrimination,
-            self.accuracy,
-            self.accuracy_drop,
-            self.selection_rates,
+        selection = select_step(
+            self.counts,
+            self.accuracy_counts,
+            self.groups,
             epsilon=epsilon,
             alpha=alpha,
             rule=rule,
-            # Counts of rows are exact; sums of real weights round.
-            tolerance=0 if self.counts.favorable.dtype.kind == "i" else 1e-9,
-            discrimination_rows=self.counts.rows,
-            accuracy_rows=self.accuracy_counts.rows,
+            confidence=confidence,
+            objective=objective,
+        )
+        if self.counts.seen and rule != "paper" and not self._said:
+            warn_caller(
+                f"the step is chosen on the {self.counts.rows}, by which leaves were scored and on which, as a rule, "
+                "the model was trained: it knows them, so that the bound kept there says little of other people. "
+                "Choose on rows held out: select_on=(X, y, sensitive_features) in trace_path, select_on='validation' "
+                "in EiFFFeLClassifier; or ask for the paper's own rule='paper'",
+                SeenRowsWarning,
+            )
+            self._said.append(SeenRowsWarning)
+        return selection
+
+    @cached_property
+    def _said(self) -> list[type[Warning]]:
+        """What this path has warned of, and need not again."""
+        return []
+
+    def verdict(self, selection: Selection) -> Verdict:
+        """Whether the bound that chose a step still holds on the rows of this path, as after `measure`.
+
+        Parameters
+        ----------
+        selection : Selection
+            Of this path, before it was measured on other rows.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people, later = (make_biased_classification(4000, random_state=seed) for seed in (0, 1))
+        >>> forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+        >>> clf = EiFFFeLClassifier(forest, epsilon=0.1, confidence=0.95, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> verdict = clf.path_.measure(later.data, later.target, later.sensitive).verdict(clf.selection_)
+        >>> verdict.holds
+        True
+        """
+        step = check_step(selection.step, self.n_steps)
+        value, interval = float(self.discrimination[step]), self.counts.interval(step, selection.confidence)
+        judged = judge(value, interval, selection.epsilon, signed=selection.confidence is not None)
+        n_rows = (int(self.counts.n_rows[0]), int(self.counts.n_rows[1]))
+        labelled = self.accuracy_counts is self.counts
+        accuracy = float(self.accuracy[step]) if labelled else None
+        level = CONFIDENCE if selection.confidence is None else selection.confidence
+        shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
+        now = (
+            f"On {sum(n_rows):,} {self.counts.rows}, {n_rows[0]:,} of group {self.groups[0]!r} and {n_rows[1]:,} of "
+            f"group {self.groups[1]!r}, the discrimination of step {step} is {value:.4f}{shown}, {judged.clause}"
+        )
+        was = (
+            f" It was {selection.discrimination:.4f} on {sum(selection.n_rows):,} {selection.discrimination_rows} "
+            "when the step was chosen."
+        )
+        accurate = f" Accuracy is {accuracy:.4f}, and was {selection.accuracy:.4f}." if labelled else ""
+        known = " Leaves were scored by these rows, so that they say little of other people." * self.counts.seen
+        return Verdict(
+            holds=judged.holds,
+            certain=judged.certain,
+            step=step,
+            epsilon=selection.epsilon,
+            discrimination=value,
+            interval=interval,
+            accuracy=accuracy,
+            rows=self.counts.rows,
+            n_rows=n_rows,
+            heading=judged.heading,
+            sentence=f"{now}.{was}{accurate}{known}",
         )
 
     def n_flips(self, step: int) -> int:
@@ -212,7 +302,15 @@ class FairnessPath:
             raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
         if self.at_hand is not None:
             self._check_written(written, step)
-        record = make_record(view, written, strategy=self.strategy, groups=self.groups, step=step, scale=scale)
+        record = make_record(
+            view,
+            written,
+            strategy=self.strategy,
+            direction=self.direction,
+            groups=self.groups,
+            step=step,
+            scale=scale,
+        )
         attach_record(model, record)
         if scale < LEAST_SCALE:
             warn_caller(
@@ -301,7 +399,10 @@ class FairnessPath:
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> "FairnessPath":
-        """The same path on other rows; ``y`` may be ``None``, and accuracy is then the one measured here."""
+        """The same path on other rows, such as next month's; `verdict` says whether a bound still holds there.
+
+        ``y`` may be ``None``, and accuracy is then the one measured here.
+        """
         check_table(X)
         (X,) = indexable(X)
         view = self._view()
@@ -309,7 +410,8 @@ class FairnessPath:
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         placed = PlacedRows(X, index, rows, "measured rows")
-        counts, at_hand = measure_rows(view, placed, self.order, n_jobs=n_jobs, verbose=verbose)
+        seen = self.scored is not None and self.scored.overlap(SeenRows.of(index))
+        counts, at_hand = measure_rows(view, placed, self.order, seen=seen, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
         return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand)
 
@@ -334,19 +436,14 @@ class FairnessPath:
         }
         return nw.from_dict(columns, backend=backend).to_native()
 
-    def plot(
-        self,
-        *,
-        epsilon: float | None = None,
-        alpha: float | None = None,
-        rule: str = "first",
-        ax: Any = None,
-        name: str | None = None,
-    ) -> "FairnessPathDisplay":
-        """Draw accuracy against discrimination, with the step that ``epsilon`` selects if it is given."""
+    def plot(self, *, ax: Any = None, name: str | None = None, **bounds: Any) -> "FairnessPathDisplay":
+        """Draw accuracy against discrimination, with the step that ``bounds`` select if they are given.
+
+        They are those of `select`: ``epsilon`` and whatever goes with it.
+        """
         from eifffel.display import FairnessPathDisplay
 
-        return FairnessPathDisplay.from_path(self, epsilon=epsilon, alpha=alpha, rule=rule, ax=ax, name=name)
+        return FairnessPathDisplay.from_path(self, ax=ax, name=name, **bounds)
 
     def _view(self) -> EnsembleView:
         changed = ModelChangedError(
@@ -365,10 +462,16 @@ class FairnessPath:
 
 
 def measure_rows(
-    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, n_jobs: int | None, verbose: int
+    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, seen: bool, n_jobs: int | None, verbose: int
 ) -> tuple[PathCounts, RowsAtHand]:
-    """Measure every step on rows."""
+    """Measure every step on rows; ``seen`` says that leaves were scored by them."""
     rows = placed.rows
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
-    counts = PathCounts(rows.in_weight(favorable), rows.in_weight(rows.weigh_cells()), placed.name)
+    counts = PathCounts(
+        rows.in_weight(favorable),
+        rows.in_weight(rows.weigh_cells()),
+        placed.name,
+        np.bincount(rows.group, minlength=2),
+        seen,
+    )
     return counts, RowsAtHand(placed.X, rows, favorable)

@@ -15,6 +15,7 @@ from eifffel.selection import Selection
 ATTRIBUTE = "eifffel_record_"
 RECORD_KEYS = (
     "strategy",
+    "direction",
     "groups",
     "favorable",
     "step",
@@ -29,17 +30,26 @@ RECORD_KEYS = (
 
 
 def make_record(
-    view: EnsembleView, edited: EnsembleView, *, strategy: str, groups: tuple[Any, Any], step: int, scale: float
+    view: EnsembleView,
+    edited: EnsembleView,
+    *,
+    strategy: str,
+    direction: str,
+    groups: tuple[Any, Any],
+    step: int,
+    scale: float,
 ) -> dict[str, Any]:
     """The record of an edit from one view of a model to another.
 
-    Keys: ``strategy``, ``groups`` (unprivileged, privileged), ``favorable``, ``step``, ``scale``; ``digests``, those of
-    the model ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the bounds and what was
-    measured where they chose the step, if they did; ``summary``, what a report says of the edit, as JSON, and ``task``,
-    the columns of the table, if the command line made it; ``earlier``, the record of an edit before this one.
+    Keys: ``strategy``, ``direction``, ``groups`` (unprivileged, privileged), ``favorable``, ``step``, ``scale``;
+    ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the
+    bounds and what was measured where they chose the step, if they did; ``summary``, what a report says of the edit, as
+    JSON, and ``task``, the columns of the table, if the command line made it; ``earlier``, the record of an edit before
+    this one.
     """
     return {
         "strategy": strategy,
+        "direction": direction,
         "groups": list(groups),
         "favorable": view.classes.tolist()[view.favorable],
         "step": step,
@@ -104,10 +114,11 @@ def undo(model: Any) -> Any:
     >>> from eifffel import trace_path, undo
     >>> from eifffel.datasets import make_biased_classification
     >>> people = make_biased_classification(1000, random_state=0)
-    >>> forest = RandomForestClassifier(10, random_state=0).fit(people.data, people.target)
-    >>> path = trace_path(forest, people.data, people.target, sensitive_features=people.sensitive)
+    >>> X, y, s = people.data, people.target, people.sensitive
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X[:500], y[:500])
+    >>> path = trace_path(forest, X[:500], y[:500], sensitive_features=s[:500], select_on=(X[500:], y[500:], s[500:]))
     >>> fair = path.model_at(path.select(epsilon=0.05).step)
-    >>> bool((undo(fair).predict_proba(people.data) == forest.predict_proba(people.data)).all())
+    >>> bool((undo(fair).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
     model = _edited(model)

@@ -65,8 +65,8 @@ def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
     return np.array(whole, np.int64) if max(whole) < 10**6 else np.asarray(class_weight, np.float64)
 
 
-def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarray) -> LeafScores:
-    """Algorithm 1 with the corrected sign and candidates.
+def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarray, flippable: np.ndarray) -> LeafScores:
+    """Algorithm 1 with the corrected sign and candidates, which are among the ``flippable`` leaves.
 
     ``delta_disc`` follows from the leaf's own prediction, which under bootstrap or class weights may not be the
     majority of the rows counted in it. ``delta_accu`` is the weight of the rows that disagree with that prediction
@@ -87,7 +87,7 @@ def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarra
         n,
         totals,
         view.leaf_favorable,
-        view.flippable,
+        flippable,
         label_weight,
         least,
         view.leaf_offset,

@@ -32,7 +32,7 @@ TRUSTED_TYPES = (
     "eifffel.classifier.EiFFFeLClassifier",
     "eifffel.leaves.LeafCounts",
     "eifffel.path.FairnessPath",
-    "eifffel.path.PathCounts",
+    "eifffel.counts.PathCounts",
     "eifffel.selection.Selection",
     "eifffel.splitting.DiscriminationAwareForestClassifier",
     "eifffel.splitting.DiscriminationAwareTreeClassifier",

@@ -9,6 +9,7 @@ from eifffel import metrics
 from eifffel._validation import (
     Coding,
     Rows,
+    check_choice,
     check_groups,
     check_n_jobs,
     check_privileged,
@@ -19,7 +20,8 @@ from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.leaves import PlacedRows, count_leaves
 from eifffel.path import FairnessPath, measure_rows
-from eifffel.strategies import AUTO, STRATEGIES, resolve_strategy
+from eifffel.seen import SeenRows
+from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
 
 
 def trace_path(
@@ -29,6 +31,7 @@ def trace_path(
     *,
     sensitive_features: Any,
     strategy: str = AUTO,
+    direction: str = ANY,
     select_on: tuple[Any, ...] | None = None,
     privileged: Any = None,
     favorable: Any = None,
@@ -54,9 +57,12 @@ def trace_path(
     strategy : {"auto", "leaf", "tree", "shift"}
         Flip one leaf at a time (EiFFFeL-LF) or all candidate leaves of a tree at once (EiFFFeL-TF), where leaves vote;
         or shift all leaves together. ``"auto"`` is leaf for averaged trees and shift for boosted ones.
+    direction : {"any", "up"}
+        ``"up"`` only turns unfavourable decisions into favourable ones: nobody loses by it, and it costs more accuracy.
     select_on : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), optional
-        The selection rows, on which each step is measured; best rows that the model has not seen. ``y`` may be
-        ``None``: accuracy is then measured on the scoring rows. By default the scoring rows.
+        The selection rows, on which each step is measured: rows that the model was not trained on, or the bound says
+        little of other people. ``y`` may be ``None``: accuracy is then measured on the scoring rows. By default the
+        scoring rows, as in the paper; selecting a step then warns.
     privileged : group, optional
         The privileged group; by default the one that the model favours on the scoring rows.
     favorable : label, optional
@@ -92,6 +98,7 @@ def trace_path(
     check_n_jobs(n_jobs)
     view = view_ensemble(model, favorable=favorable)
     strategy = resolve_strategy(strategy, view)
+    check_choice("direction", direction, DIRECTIONS)
     check_table(X)
     (X,) = indexable(X)
     groups = check_groups(sensitive_features)
@@ -127,17 +134,21 @@ def trace_path(
 
     scored = PlacedRows(X, scoring_index, scoring, "scoring rows")
     counts = count_leaves(view, scored, **work)
-    edits = STRATEGIES[strategy].order(view, scored, counts, **work)
-    chosen_on = scored
+    edits = STRATEGIES[strategy].order(view, scored, counts, direction=direction, **work)
+    chosen_on, seen, scored_rows = scored, True, SeenRows.of(scoring_index)
     if select_on is not None:
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
+        seen = scored_rows.overlap(SeenRows.of(chosen_on.index))
     order = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
     order.review(view, chosen_on)
-    path_counts, at_hand = measure_rows(view, chosen_on, order, **work)
-    accuracy_counts = path_counts if selection.label is not None else measure_rows(view, scored, order, **work)[0]
+    path_counts, at_hand = measure_rows(view, chosen_on, order, seen=seen, **work)
+    accuracy_counts = path_counts
+    if selection.label is None:
+        accuracy_counts, _ = measure_rows(view, scored, order, seen=True, **work)
     return FairnessPath(
         model=model,
         strategy=strategy,
+        direction=direction,
         groups=(groups[0], groups[1]),
         favorable=view.classes.tolist()[view.favorable],
         order=order,
@@ -146,6 +157,7 @@ def trace_path(
         accuracy_counts=accuracy_counts,
         fingerprint=view.fingerprint(),
         at_hand=at_hand,
+        scored=scored_rows,
     )
 
 

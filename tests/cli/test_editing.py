@@ -11,7 +11,27 @@ for library in ("typer", "skops"):
 from eifffel.cli._editing import Edited  # noqa: E402
 from eifffel.selection import Selection  # noqa: E402
 
-MET = Selection(1, True, 0.05, 0.8, 0.01, (0.4, 0.45), 0.05, None, "first", "selection rows", "selection rows")
+MET = Selection(
+    step=1,
+    met=True,
+    discrimination=0.05,
+    accuracy=0.8,
+    accuracy_drop=0.01,
+    selection_rates=(0.4, 0.45),
+    epsilon=0.05,
+    alpha=None,
+    rule="first",
+    discrimination_rows="selection rows",
+    accuracy_rows="selection rows",
+    n_rows=(100, 100),
+    n_accuracy_rows=200,
+    interval=(-0.08, 0.18),
+    confidence=None,
+    upper=None,
+    objective="accuracy",
+    objective_value=0.8,
+    objective_drop=0.01,
+)
 
 
 @pytest.mark.parametrize(

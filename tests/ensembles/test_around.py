@@ -145,6 +145,7 @@ def test_a_frozen_estimator_and_a_prefit_cut_off():
         assert (flipped.leaf_value != view.leaf_value).any()
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 def test_words_as_labels_and_a_word_as_positive_label():
     words = as_words(y)
     model = FixedThresholdClassifier(
@@ -202,6 +203,7 @@ def test_calibrated_models_are_refused_with_advice(wrap):
         EiFFFeLClassifier(model).fit(X, y, sensitive_features=s)
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 def test_the_advice_works():
     forest = RandomForestClassifier(20, max_depth=4, random_state=0).fit(X, y)
     path = trace_path(forest, X, y, sensitive_features=s)

@@ -30,7 +30,7 @@ def people(n_rows, seed, evil=False):
 
 
 @cache
-def classifier(model="forest", evil=False, epsilon=0.05, alpha=None, strategy="auto"):
+def classifier(model="forest", evil=False, **bounds):
     X, y, s = people(3000, 0, evil)
     category = EVIL if evil else "part_time"
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), [category]), remainder="passthrough")
@@ -41,9 +41,7 @@ def classifier(model="forest", evil=False, epsilon=0.05, alpha=None, strategy="a
     )
     clf = EiFFFeLClassifier(
         make_pipeline(encoder, ensemble),
-        epsilon=epsilon,
-        alpha=alpha,
-        strategy=strategy,
+        **{"epsilon": 0.05, **bounds},
         favorable="yes" + EVIL if evil else "yes",
         random_state=0,
     )

@@ -19,7 +19,14 @@ from eifffel.report._words import fraction, percent  # noqa: E402
 
 X, y, s = people(2000, 1)
 pytestmark = pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
-OPTIONS = [{}, {"model": "boosted"}, {"strategy": "shift"}, {"strategy": "tree", "alpha": 0.02}]
+COSTS = ((0, 1), (5, 0))
+OPTIONS = [
+    {},
+    {"model": "boosted"},
+    {"strategy": "shift", "confidence": 0.8},
+    {"strategy": "tree", "alpha": 0.02},
+    {"direction": "up", "objective": COSTS, "alpha": 2.0},
+]
 
 
 @pytest.fixture(params=OPTIONS, ids=str)
@@ -67,7 +74,9 @@ def test_each_bound_shows_what_it_selects(options, made):
     assert bounds[made["path"]["chosen_epsilon"]]["epsilon"] == 0.05
     assert len({bound["epsilon"] for bound in bounds}) == len(bounds)
     for bound in bounds[:: len(bounds) // 12]:
-        choice = clf.path_.select(epsilon=bound["epsilon"], alpha=clf.alpha)
+        choice = clf.path_.select(
+            epsilon=bound["epsilon"], alpha=clf.alpha, confidence=clf.confidence, objective=clf.objective
+        )
         point = made["path"]["points"][bound["point"]]
         assert (point["step"], bound["met"]) == (choice.step, choice.met)
         assert point["changed_leaves"] == clf.path_.n_flips(choice.step)
@@ -225,7 +234,7 @@ def test_a_bound_within_chance_says_so():
 def test_a_bound_that_is_not_met_is_said_not_to_be():
     made = summary(strategy="tree", alpha=0.0001, epsilon=0.001)
     assert made["verdict"]["heading"] == "✗ The bound is not met"
-    assert "NOT MET: no step kept the bound with an accuracy drop of at most 0.0001" in made["verdict"]["sentence"]
+    assert "NOT MET: no step kept the bound with a loss of accuracy of at most 0.0001" in made["verdict"]["sentence"]
 
 
 def test_bad_input_is_refused():
@@ -284,6 +293,7 @@ def test_a_rule_about_fewer_than_ten_people_is_counted_only():
     assert (made["rules"], made["n_rules_hidden"]) == ([], 1)
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 def test_a_weighted_path_is_refused():
     forest = undo(classifier())
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
@@ -315,7 +325,9 @@ def test_options_that_contradict_the_edit_are_refused():
     path = classifier().path_
     with pytest.raises(ValueError, match=r"the model is that of step \d+, and the selection is step"):
         summarize(edited, X, y, sensitive_features=s, path=path, selection=path.select(epsilon=0.15))
-    with pytest.raises(ValueError, match="about must be one of 'data', 'split', 'seed', 'command', 'intended_use'"):
+    with pytest.raises(
+        ValueError, match="about must be one of 'data', 'split', 'test_size', 'seed', 'command', 'intended_use'"
+    ):
         summarize(edited, X, y, sensitive_features=s, about={"dataa": "x"})
 
 

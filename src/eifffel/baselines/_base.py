@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
 from eifffel._validation import Coding, Rows, check_choice, check_trainable
+from eifffel.objective import OBJECTIVES, favorable_gains
 
-OBJECTIVES = ("auto", "accuracy", "balanced_accuracy")
+AUTO = "auto"
 
 # Rates and objectives are quotients of sums; closer than this to a bound or to each other they are equal.
 ROUNDING = 1e-12
@@ -228,21 +229,16 @@ class ThresholdPostProcessor(PostProcessor):
         return seen > threshold[group]
 
 
-def check_objective(objective: Any) -> None:
-    check_choice("objective", objective, OBJECTIVES)
+def check_auto_objective(objective: Any) -> None:
+    check_choice("objective", objective, (AUTO, *OBJECTIVES))
 
 
-def favorable_gains(objective: str, model: Any, totals: np.ndarray) -> np.ndarray:
+def auto_gains(objective: str, model: Any, totals: np.ndarray) -> np.ndarray:
     """What one unit of weight decided favourably adds to the objective, by its label: a loss if it is unfavourable."""
-    of_label = totals.sum(axis=0)
-    if objective == "accuracy" or (objective == "auto" and not _weighs_classes(model)):
-        return np.array([-1, 1]) / of_label.sum()
-    if (of_label == 0).any():
-        raise ValueError(
-            "the rows to choose on are of one class only, and have no balanced accuracy; give rows of both, or "
-            "objective='accuracy'"
-        )
-    return np.array([-0.5, 0.5]) / of_label
+    if objective == AUTO:
+        objective = "balanced_accuracy" if _weighs_classes(model) else "accuracy"
+    gains, divisor = favorable_gains(objective, totals)
+    return gains / divisor
 
 
 def _weighs_classes(model: Any) -> bool:

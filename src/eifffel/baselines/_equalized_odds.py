@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from eifffel._validation import Coding, Rows
-from eifffel.baselines._base import RandomisedPostProcessor, check_objective, favorable_gains
+from eifffel.baselines._base import RandomisedPostProcessor, auto_gains, check_auto_objective
 
 
 class EqualizedOdds(RandomisedPostProcessor):
@@ -75,7 +75,7 @@ class EqualizedOdds(RandomisedPostProcessor):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        check_objective(self.objective)  # and no scores are needed
+        check_auto_objective(self.objective)  # and no scores are needed
 
     def _check_rows(self, rows: Rows, coding: Coding) -> None:
         coding.check_both_labels(rows, "its true and false positive rates cannot both be measured")
@@ -89,7 +89,7 @@ class EqualizedOdds(RandomisedPostProcessor):
         # Unknown: the probability of a favourable decision by group and what the estimator decides. The rate of a
         # group and label is then linear in two of the four unknowns.
         share = np.stack([1 - rate, rate], axis=-1)
-        gain = favorable_gains(self.objective, model, totals) * totals
+        gain = auto_gains(self.objective, model, totals) * totals
         result = linprog(
             -np.einsum("gy,gyd->gd", gain, share).ravel(),
             A_eq=np.hstack([share[0], -share[1]]),

@@ -8,8 +8,8 @@ from eifffel._validation import Coding, Rows, check_fraction
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,
-    check_objective,
-    favorable_gains,
+    auto_gains,
+    check_auto_objective,
     weigh_above,
 )
 
@@ -80,11 +80,11 @@ class GroupThresholds(ThresholdPostProcessor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_fraction("epsilon", self.epsilon)
-        check_objective(self.objective)
+        check_auto_objective(self.objective)
 
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
         totals = rows.for_ratios(rows.weigh_cells())
-        gains = favorable_gains(self.objective, model, totals)
+        gains = auto_gains(self.objective, model, totals)
         thresholds, rates, values = [], [], []
         for group in (0, 1):
             # From the highest threshold down, so that rates rise.

@@ -9,8 +9,8 @@ from eifffel._validation import Coding, Rows, check_fraction, check_number, chec
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,
-    check_objective,
-    favorable_gains,
+    auto_gains,
+    check_auto_objective,
     weigh_above,
 )
 from eifffel.exceptions import ConstraintNotMetWarning, PrivilegedGroupWarning, warn_caller
@@ -93,7 +93,7 @@ class RejectOption(ThresholdPostProcessor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_fraction("epsilon", self.epsilon)
-        check_objective(self.objective)
+        check_auto_objective(self.objective)
         check_number("n_thresholds", self.n_thresholds, at_least=1, integer=True)
         check_number("n_margins", self.n_margins, at_least=1, integer=True)
 
@@ -118,7 +118,7 @@ class RejectOption(ThresholdPostProcessor):
         bounds = {privileged: threshold + margin, 1 - privileged: threshold - margin}
         favorable = np.stack([weigh_above(seen, rows, bounds[group])[:, group] for group in (0, 1)], axis=1)
         discrimination = np.abs(metrics.discrimination(favorable, totals))
-        value = favorable.sum(axis=1) @ favorable_gains(self.objective, model, totals)
+        value = favorable.sum(axis=1) @ auto_gains(self.objective, model, totals)
         allowed = discrimination <= self.epsilon + ROUNDING
         if allowed.any():
             # The first of the best; equal values may differ by rounding.

@@ -60,11 +60,25 @@ Epsilon = Annotated[float, typer.Option(help="Bound on the difference of the gro
 Alpha = Annotated[
     float | None, typer.Option(help="Bound on the drop of accuracy, such as 0.02 for two points; by default none.")
 ]
+Confidence = Annotated[
+    float | None,
+    typer.Option(help="Let the bound hold with this confidence, such as 0.95, for people like those of the table."),
+]
+Objective = Annotated[
+    str,
+    typer.Option(
+        help="What --alpha limits the loss of: accuracy, balanced_accuracy, or the mean of four costs: of people with "
+        "the bad label decided badly and well, then of those with the good one; such as 0,1,5,0."
+    ),
+]
 Strategy = Annotated[
     str,
     typer.Option(
         help="How leaves are edited: leaf, tree, shift, or auto (leaf for forests, shift for boosted models)."
     ),
+]
+Direction = Annotated[
+    str, typer.Option(help="Which way decisions may change: any, or up, so that nobody loses a favourable one.")
 ]
 TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
 Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
@@ -159,6 +173,7 @@ OPTIONS = {
     "allow_pickle=True": "--allow-pickle",
     "data_home": "--data-home",
     "privileged= the other one": "--privileged naming the other one",
+    "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
 }
 
 
@@ -166,7 +181,11 @@ def in_options(message: str) -> str:
     """The message with the names of options in the place of those of parameters."""
     for parameter, option in OPTIONS.items():
         message = message.replace(parameter, option)
-    return re.sub(r"(?<![-\w])(data|out|epsilon|alpha|strategy|favorable|privileged)(?=( must|=))", r"--\1", message)
+    return re.sub(
+        r"(?<![-\w])(data|out|epsilon|alpha|confidence|objective|strategy|direction|favorable|privileged)(?=( must|=))",
+        r"--\1",
+        message,
+    )
 
 
 def show_version(wanted: bool) -> None:

@@ -15,7 +15,7 @@ from eifffel.cli._finish import check_targets
 from eifffel.cli._fit import fit
 from eifffel.cli._printing import say
 from eifffel.datasets import make_biased_classification
-from eifffel.strategies import AUTO
+from eifffel.strategies import ANY, AUTO
 
 ROWS = 40_000
 
@@ -56,7 +56,10 @@ def demo(
         keep_sensitive=False,
         epsilon=epsilon,
         alpha=None,
+        confidence=None,
+        objective="accuracy",
         strategy=AUTO,
+        direction=ANY,
         model="rf",
         drop=None,
         test_size=0.2,

@@ -28,7 +28,8 @@ from eifffel.cli._tables import Labelled, Task, hash_file
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
-from eifffel.strategies import AUTO, STRATEGIES
+from eifffel.selection import check_bounds
+from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES
 
 SELECTION_FRACTION = 0.25
 
@@ -42,7 +43,10 @@ class Bounds:
 
     epsilon: float
     alpha: float | None
+    confidence: float | None
+    objective: Any
     strategy: str
+    direction: str
     test_size: float
     seed: int
     jobs: int
@@ -64,17 +68,33 @@ class Edited:
         return self.selection.met and not (verdict["certain"] and not verdict["holds"])
 
 
-def check_bounds(epsilon: float, alpha: float | None, strategy: str, test_size: float) -> None:
-    """Raise, before any work is done, if what is asked for makes no sense."""
-    check_fraction("--epsilon", epsilon)
-    check_fraction("--alpha", alpha, optional=True)
+def read_bounds(
+    epsilon: float,
+    alpha: float | None,
+    confidence: float | None,
+    objective: str,
+    strategy: str,
+    direction: str,
+    test_size: float,
+    seed: int,
+    jobs: int | None,
+) -> Bounds:
+    """What is asked for; raises, before any work is done, if it makes no sense."""
+    asked = objective if "," not in objective else _read_costs(objective)
+    checked = check_bounds(epsilon, alpha, "first", confidence, asked)
     check_fraction("--test-size", test_size, inner=True)
     check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
+    check_choice("--direction", direction, DIRECTIONS)
+    jobs = jobs if jobs is not None else os.cpu_count() or 1
+    return Bounds(epsilon, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
 
 
-def n_jobs(jobs: int | None) -> int:
-    """Threads: as many as asked for, or one per core."""
-    return jobs if jobs is not None else os.cpu_count() or 1
+def _read_costs(text: str) -> list[list[float]]:
+    try:
+        a, b, c, d = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"--objective must be a name or four costs, such as 0,1,5,0, got {text!r}") from None
+    return [[a, b], [c, d]]
 
 
 def edit(
@@ -113,12 +133,15 @@ def edit(
             y,
             sensitive_features=group,
             strategy=bounds.strategy,
+            direction=bounds.direction,
             select_on=cut(chosen),
             privileged=table.privileged,
             favorable=table.favorable,
             n_jobs=bounds.jobs,
         )
-        selection = path.select(epsilon=bounds.epsilon, alpha=bounds.alpha)
+        selection = path.select(
+            epsilon=bounds.epsilon, alpha=bounds.alpha, confidence=bounds.confidence, objective=bounds.objective
+        )
         edited = path.model_at(selection.step)
         note_selection(edited, selection)
     X_test, y_test, group_test = cut(test)
@@ -136,7 +159,7 @@ def edit(
             favorable_name=None if task.labels is None else task.labels[1],
             sensitive_name=task.sensitive,
             sensitive_columns=sensitive_columns,
-            about={"split": split, "seed": bounds.seed, **about},
+            about={"split": split, "test_size": bounds.test_size, "seed": bounds.seed, **about},
         )
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
@@ -164,12 +187,38 @@ def say_assumed(table: Labelled, task: Task) -> None:
 
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
-    record = find_record(model) or {}
-    about = json.loads(record.get("summary") or "{}").get("about", {})
+    about = _made_from(model)
     if hash_file(data) in str(about.get("data")) and (seed is None or seed != about["seed"]):
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
+
+
+def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, *, quiet: bool) -> None:
+    """Raise if confidence is asked for on rows that a stored model knows; where it does not say, leave it to the user.
+
+    ``about`` is what a report would say of the table.
+    """
+    if bounds.confidence is None:
+        return
+    made = _made_from(model)
+    known = hash_file(data) in str(made.get("data"))
+    split = {"data": about["data"], "test_size": bounds.test_size, "seed": bounds.seed}
+    if known and any(made.get(what) != value for what, value in split.items()):
+        raise ValueError(
+            f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
+            f"from, split otherwise; give --seed {made['seed']} and --test-size {made.get('test_size')}, as then, or "
+            "another table"
+        )
+    if not known and not quiet:
+        say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
+
+
+def _made_from(model: Any) -> dict[str, Any]:
+    """What the record of a model says of the table that it was made from."""
+    record = find_record(model) or {}
+    about: dict[str, Any] = json.loads(record.get("summary") or "{}").get("about", {})
+    return about
 
 
 def known_task(model: Any, **given: str | None) -> Task:

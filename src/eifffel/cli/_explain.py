@@ -33,7 +33,7 @@ def explain(
         leaves = summary["leaves"]
         say(
             f"{summary['model']['kind']}: {leaves['n_changed']:,} of {leaves['n_leaves']:,} leaves changed, by "
-            f"{strategy_words(summary['model']['strategy'])}.\n"
+            f"{strategy_words(summary['model'])}.\n"
         )
     tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
 

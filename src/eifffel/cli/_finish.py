@@ -89,12 +89,10 @@ def exit_unless_met(edited: Edited, *, quiet: bool) -> None:
     """Say what to do where the test rows break the bound, and exit with 3 if it is not met."""
     verdict = edited.summary["verdict"]
     if edited.selection.met and not verdict["holds"] and not quiet:
-        measured = edited.summary["overall"]["after"]["discrimination"]
-        room = (measured["high"] - measured["low"]) / 2
-        tighter = max(verdict["epsilon"] - room, verdict["epsilon"] / 2)
-        say_note(
-            "a bound is met on the rows that choose the step, and other people differ by chance; to leave room, ask "
-            f"for less, such as --epsilon {tighter:.2g}"
-        )
+        if edited.selection.confidence is None:
+            remedy = "--confidence 0.95 chooses a step for which the bound holds beyond them"
+        else:
+            remedy = "that is so with the confidence that you asked for, and not with certainty"
+        say_note(f"a bound is met on the rows that choose the step, and other people differ by chance; {remedy}")
     if not edited.met:
         raise typer.Exit(NOT_MET)

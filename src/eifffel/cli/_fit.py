@@ -9,7 +9,7 @@ import typer
 
 from eifffel._validation import check_binary_labels, check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, check_bounds, describe, edit, n_jobs, say_assumed
+from eifffel.cli._editing import describe, edit, read_bounds, say_assumed
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
@@ -17,7 +17,7 @@ from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_tab
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._boosted import BoostedView
-from eifffel.strategies import AUTO, resolve_strategy
+from eifffel.strategies import ANY, AUTO, resolve_strategy
 
 Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]
 KeepSensitive = Annotated[
@@ -40,7 +40,10 @@ def fit(
     keep_sensitive: KeepSensitive = False,
     epsilon: shared.Epsilon = 0.05,
     alpha: shared.Alpha = None,
+    confidence: shared.Confidence = None,
+    objective: shared.Objective = "accuracy",
     strategy: shared.Strategy = AUTO,
+    direction: shared.Direction = ANY,
     model: Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")] = "rf",
     drop: Drop = None,
     test_size: shared.TestSize = 0.2,
@@ -60,7 +63,7 @@ def fit(
     Categories are encoded inside the stored model, so that it takes raw rows. The sensitive column is no feature unless
     you say so, and is not needed to predict.
     """
-    check_bounds(epsilon, alpha, strategy, test_size)
+    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_choice("--model", model, list(MODELS))
     resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))
@@ -78,7 +81,6 @@ def fit(
         say_assumed(table, task)
     if verbose and not json:
         say_of_columns(table, data)
-    bounds = Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs))
     if model in CODED_LABELS:
         table, labels = code_labels(table)
         task = replace(task, labels=labels)

@@ -7,11 +7,11 @@ import typer
 
 from eifffel import load
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, check_bounds, describe, edit, n_jobs, say_assumed, say_of_rows
+from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_for_edit, sensitive_among
-from eifffel.strategies import AUTO
+from eifffel.strategies import ANY, AUTO
 
 
 @shared.command(example="eifffel flip model.skops people.csv --epsilon 0.02 --out fairer.skops --report report.html")
@@ -25,7 +25,10 @@ def flip(
     privileged: shared.Privileged = None,
     epsilon: shared.Epsilon = 0.05,
     alpha: shared.Alpha = None,
+    confidence: shared.Confidence = None,
+    objective: shared.Objective = "accuracy",
     strategy: shared.Strategy = AUTO,
+    direction: shared.Direction = ANY,
     test_size: shared.TestSize = 0.2,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
@@ -45,13 +48,13 @@ def flip(
     Best on rows that the model has not seen. A model that was edited is taken back to the original first. Columns and
     labels need not be named again for a model that eifffel fit made.
     """
-    check_bounds(epsilon, alpha, strategy, test_size)
+    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(model, data))
     given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
     stored = load(model, allow_pickle=allow_pickle)
     if not quiet and data.is_file():
         say_of_rows(stored, data, seed)
-    table, task, stored = read_for_edit(
+    table, task, original = read_for_edit(
         stored,
         data,
         given,
@@ -61,16 +64,18 @@ def flip(
         quiet=quiet or json,
         verbose=not quiet,
     )
+    about = describe(data, table, intended_use)
+    check_unseen(stored, data, about, bounds, quiet=quiet)
     if not quiet:
         say_assumed(table, task)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(
             table,
             task,
-            lambda X, y, progress: stored,
-            Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+            lambda X, y, progress: original,
+            bounds,
             trained=True,
-            about=describe(data, table, intended_use),
+            about=about,
             sensitive_columns=sensitive_among(table, task),
             progress=progress,
         )

@@ -12,14 +12,14 @@ from eifffel import FairnessPathDisplay, Selection, load
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, check_bounds, edit, n_jobs
+from eifffel.cli._editing import check_unseen, describe, edit, read_bounds
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_for_edit
 from eifffel.cli._tables import write_table
-from eifffel.strategies import AUTO
+from eifffel.strategies import ANY, AUTO
 
 
 @shared.command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
@@ -37,7 +37,10 @@ def path(
     privileged: shared.Privileged = None,
     epsilon: shared.Epsilon = 0.05,
     alpha: shared.Alpha = None,
+    confidence: shared.Confidence = None,
+    objective: shared.Objective = "accuracy",
     strategy: shared.Strategy = AUTO,
+    direction: shared.Direction = ANY,
     test_size: shared.TestSize = 0.2,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
@@ -56,14 +59,14 @@ def path(
 
     No model is changed.
     """
-    check_bounds(epsilon, alpha, strategy, test_size)
+    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     if data is None:
         summary = stored_summary(loaded, model)
     else:
         given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
-        table, task, loaded = read_for_edit(
+        table, task, original = read_for_edit(
             loaded,
             data,
             given,
@@ -73,12 +76,13 @@ def path(
             quiet=quiet or json,
             verbose=not quiet,
         )
+        check_unseen(loaded, data, describe(data, table, None), bounds, quiet=quiet)
         with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
             summary = edit(
                 table,
                 task,
-                lambda X, y, progress: loaded,
-                Bounds(epsilon, alpha, strategy, test_size, seed, n_jobs(jobs)),
+                lambda X, y, progress: original,
+                bounds,
                 trained=True,
                 about={},
                 sensitive_columns=(),

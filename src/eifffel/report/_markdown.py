@@ -103,7 +103,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield "## Which leaves changed"
         yield ""
         yield (
-            f"{leaves['n_changed']:,} of {leaves['n_leaves']:,}, by {_words.strategy_words(s['model']['strategy'])}. "
+            f"{leaves['n_changed']:,} of {leaves['n_leaves']:,}, by {_words.strategy_words(s['model'])}. "
             f"{leaves['n_hidden']:,} of them hold fewer than ten scoring rows and are counted, not described. Numbers "
             "in rules are rounded."
         )
@@ -168,19 +168,13 @@ def _marked(rule: dict[str, Any]) -> str:
 def _facts(s: dict[str, Any]) -> Iterator[str]:
     model = s["model"]
     yield f"Favourable: {escape(s['favorable'])}"
-    yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model['strategy'])}"
+    yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model)}"
     among = "among the features" if s["sensitive_among_features"] else "not among the features"
     yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
     if s["selection"] is not None:
-        asked = s["selection"]
-        alpha = "no alpha" if asked["alpha"] is None else f"alpha {asked['alpha']:g}"
-        yield (
-            f"Asked for: epsilon {asked['epsilon']:g}, {alpha}, rule {escape(asked['rule'])}; "
-            f"{'met' if asked['met'] else 'NOT MET'} on the {escape(asked['discrimination_rows'])} at step "
-            f"{asked['step']:,}"
-        )
+        yield f"Asked for: {escape(_words.asked_words(s['selection']))}"
     for name, value in s["about"].items():
-        if value is not None and name != "intended_use":
+        if value is not None and name not in ("intended_use", "test_size"):
             yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"
     if s["calibration"] is not None:
         yield (

@@ -34,8 +34,8 @@ from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
 from eifffel.selection import Selection
 
-SCHEMA_NAME = "eifffel-report-1"
-ABOUT = ("data", "split", "seed", "command", "intended_use")
+SCHEMA_NAME = "eifffel-report-2"
+ABOUT = ("data", "split", "test_size", "seed", "command", "intended_use")
 
 Summary = dict[str, Any]
 
@@ -97,7 +97,7 @@ def summarize(
     sensitive_columns : tuple of str
         The columns of ``X`` that hold it, if any: rules that ask for them are marked.
     about : dict, optional
-        What else the report should say: ``data``, ``split``, ``seed``, ``command``, ``intended_use``.
+        What else the report should say: ``data``, ``split``, ``test_size``, ``seed``, ``command``, ``intended_use``.
 
     Returns
     -------
@@ -270,6 +270,7 @@ def _describe_model(
         "n_leaves": None if view is None else view.n_leaves,
         "edited": record is not None,
         "strategy": None if record is None else record["strategy"],
+        "direction": None if record is None else record["direction"],
         "scale": None if record is None else number(record["scale"]),
         "digests": digests,
     }

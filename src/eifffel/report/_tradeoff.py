@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.exceptions import ConstraintNotMetWarning
+from eifffel.exceptions import ConstraintNotMetWarning, SeenRowsWarning
+from eifffel.objective import name_objective
 from eifffel.path import FairnessPath
 from eifffel.report._estimates import measure_all, measure_groups, number
 from eifffel.selection import Selection
@@ -25,6 +26,8 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
         "n_steps": path.n_steps,
         "rule": selection.rule,
         "alpha": selection.alpha,
+        "confidence": selection.confidence,
+        "objective": name_objective(selection.objective),
         "chosen_on": {"rows": path.counts.rows, "n": int(path.counts.totals.sum())},
         "accuracy_on": {"rows": path.accuracy_counts.rows, "n": int(path.accuracy_counts.totals.sum())},
         "chosen_epsilon": bounds.index(selection.epsilon),
@@ -45,7 +48,14 @@ def _bounds(path: FairnessPath, selection: Selection) -> list[float]:
 def _select(path: FairnessPath, epsilon: float, selection: Selection) -> Selection:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintNotMetWarning)  # the slider shows it
-        return path.select(epsilon=epsilon, alpha=selection.alpha, rule=selection.rule)
+        warnings.simplefilter("ignore", SeenRowsWarning)  # whoever selected has heard it
+        return path.select(
+            epsilon=epsilon,
+            alpha=selection.alpha,
+            rule=selection.rule,
+            confidence=selection.confidence,
+            objective=selection.objective,
+        )
 
 
 def _point(path: FairnessPath, measured: FairnessPath, step: int) -> dict[str, Any]:

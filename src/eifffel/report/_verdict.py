@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from eifffel.objective import name_objective
+from eifffel.verdict import judge
+
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
 
@@ -26,21 +29,23 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     cost = _say_accuracy(summary)
     if epsilon is None:
         unjudged = {"epsilon": None, "holds": None, "chosen": None, "certain": None}
-        return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}"}
-    holds = abs(value) <= epsilon
-    inside = -epsilon <= low and high <= epsilon
-    outside = low > epsilon or high < -epsilon
+        return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
     selection = summary["selection"]
     if selection is not None and selection["epsilon"] != epsilon:  # judged by another bound than chose it
         selection = None
+    signed = selection is not None and selection["confidence"] is not None
+    judged = judge(value, (low, high), epsilon, signed=signed)
     chosen = None if selection is None else bool(selection["met"])
+    past = ""
+    if signed and value < -epsilon:
+        past = f" It now favours the group {summary['groups'][0]['name']} by more than that."
     return {
         "epsilon": epsilon,
-        "holds": holds,
+        "holds": judged.holds,
         "chosen": chosen,
-        "certain": inside or outside,
-        "heading": _head(holds, chosen, inside or outside),
-        "sentence": f"{facts}, {_judge(holds, inside, outside, epsilon)}.{_on_choice(selection, holds)}{cost}",
+        "certain": judged.certain,
+        "heading": "✗ The bound is not met" if chosen is False else f"{'✓' if judged.holds else '✗'} {judged.heading}",
+        "sentence": f"{facts}, {judged.clause}.{past}{_on_choice(selection, judged.holds)}{cost}{_say_losers(summary)}",
     }
 
 
@@ -55,31 +60,28 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
     return f" Accuracy is {accuracy:.3f}{was}{little}."
 
 
-def _head(holds: bool, chosen: bool | None, certain: bool) -> str:
-    if chosen is False:
-        return "✗ The bound is not met"
-    if holds:
-        return "✓ Within the bound" if certain else "✓ Within the bound, though not beyond chance"
-    return "✗ Outside the bound" if certain else "✗ Outside the bound, though not beyond chance"
-
-
-def _judge(holds: bool, inside: bool, outside: bool, epsilon: float) -> str:
-    if inside:
-        return f"within the bound of {epsilon:g}, as is the whole interval"
-    if outside:
-        return f"outside the bound of {epsilon:g}, as is the whole interval"
-    if holds:
-        return f"within the bound of {epsilon:g}; the interval reaches beyond it, so chance may play a part"
-    return f"outside the bound of {epsilon:g}; the interval reaches into it, so chance may play a part"
+def _say_losers(summary: dict[str, Any]) -> str:
+    if summary["changed"] is None:
+        return ""
+    gained, lost = (sum(group[what] for group in summary["changed"]["groups"]) for what in ("gained", "lost"))
+    losers = f"{lost:,} lose" if lost > 1 else "1 loses" if lost else "nobody loses"
+    return f" By the edit {gained:,} of these people gain a favourable decision and {losers} one."
 
 
 def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
     if selection is None:
         return ""
     where, value = selection["discrimination_rows"], selection["discrimination"]
+    where = f"{sum(selection['n_rows']):,} {where}"
+    sure = selection["confidence"]
     if not selection["met"]:
-        limit = "" if selection["alpha"] is None else f" with an accuracy drop of at most {selection['alpha']:g}"
-        return f" NOT MET: no step kept the bound{limit} on the {where}; this is the nearest, {value:.3f} there."
-    if not holds:
-        return f" It was met on the {where} on which the step was chosen ({value:.3f} there)."
-    return ""
+        what = name_objective(selection["objective"])
+        limit = "" if selection["alpha"] is None else f" with a loss of {what} of at most {selection['alpha']:g}"
+        certain = "" if sure is None else f" with {100 * sure:g}% confidence"
+        return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
+    if sure is not None:
+        return (
+            f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, the difference is at most the "
+            f"bound for people drawn like them; it was {value:.3f} there, at most {selection['upper']:.3f}."
+        )
+    return "" if holds else f" It was met on {where} on which the step was chosen ({value:.3f} there)."

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from eifffel.objective import name_objective
+
 UNKNOWN = "n/a"
 
 # Key, heading, and what it means.
@@ -21,8 +23,16 @@ GLOSSARY = (
         "discrimination",
         "the share of favourable decisions in the privileged group minus that in the other; 0 is no difference",
     ),
-    ("epsilon", "the bound: the largest discrimination, in either direction, that is asked for"),
-    ("alpha", "the largest drop of accuracy that is allowed, if any"),
+    (
+        "epsilon",
+        "the bound: the largest discrimination, in either direction, that is asked for; with confidence, the largest "
+        "in favour of the privileged group",
+    ),
+    ("alpha", "the largest loss of accuracy, or of another objective that is named, that is allowed, if any"),
+    (
+        "confidence",
+        "the probability, over the draw of the selection rows, with which the bound holds for people drawn like them",
+    ),
     (
         "leaf",
         "where a tree of the model ends: people who answer its questions alike are in one leaf, and it votes for them",
@@ -88,10 +98,35 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def strategy_words(strategy: str | None) -> str:
-    """What a strategy does, in a few words."""
-    return {
+def strategy_words(model: dict[str, Any]) -> str:
+    """What was done to a model, in a few words."""
+    words = {
         "leaf": "leaf flipping, one leaf at a time (EiFFFeL-LF)",
         "tree": "leaf flipping, tree by tree (EiFFFeL-TF)",
         "shift": "shifting all leaves along one direction",
-    }.get(strategy or "", "not edited")
+    }.get(model["strategy"] or "", "not edited")
+    return f"{words}, upwards only: no leaf becomes less favourable" if model["direction"] == "up" else words
+
+
+def asked_words(selection: dict[str, Any]) -> str:
+    """What was asked for, and where it was met."""
+    what = name_objective(selection["objective"])
+    alpha = (
+        f"no limit on the loss of {what}" if selection["alpha"] is None else f"alpha {selection['alpha']:g} of {what}"
+    )
+    sure = "" if selection["confidence"] is None else f", confidence {selection['confidence']:g}"
+    unprivileged, privileged = selection["n_rows"]
+    return (
+        f"epsilon {selection['epsilon']:g}, {alpha}{sure}, rule {selection['rule']}; "
+        f"{'met' if selection['met'] else 'NOT MET'} on {unprivileged + privileged:,} "
+        f"{selection['discrimination_rows']} ({unprivileged:,} and {privileged:,} in the two groups) at step "
+        f"{selection['step']:,}, where the difference is {_selected(selection)}"
+    )
+
+
+def _selected(selection: dict[str, Any]) -> str:
+    low, high = selection["interval"] or (None, None)
+    level = 95 if selection["confidence"] is None else 100 * selection["confidence"]
+    shown = fraction({"value": selection["discrimination"], "low": low, "high": high})
+    upper = "" if selection["upper"] is None else f", at most {selection['upper']:.3f}"
+    return f"{shown}{upper}, {level:g}% limits"

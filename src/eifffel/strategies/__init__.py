@@ -12,7 +12,7 @@ from eifffel.ensembles._averaged import AveragedView
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.scoring import LeafScores, label_weights, score_leaves
-from eifffel.strategies._base import EditOrder
+from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
 from eifffel.strategies._flips import FlipOrder
 from eifffel.strategies._leaf import order_leaves
 from eifffel.strategies._shift import ShiftOrder, order_shift
@@ -28,7 +28,7 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        View, scoring rows in their leaves, and their counts -> `EditOrder`.
+        View, scoring rows in their leaves, their counts and a direction -> `EditOrder`.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
     """
@@ -40,10 +40,14 @@ class Strategy:
 def _by_score(order: Callable[[LeafScores], FlipOrder]) -> Strategy:
     """A strategy that sees nothing but the scores of the leaves."""
 
-    def order_flips(view: EnsembleView, placed: PlacedRows, counts: LeafCounts, **work: Any) -> FlipOrder:
+    def order_flips(
+        view: EnsembleView, placed: PlacedRows, counts: LeafCounts, *, direction: str = ANY, **work: Any
+    ) -> FlipOrder:
         view = cast(AveragedView, view)
         n_rows_of_label = np.bincount(placed.rows.cell % 2, minlength=2)
-        return order(score_leaves(view, counts, label_weights(view.class_weight, n_rows_of_label)))
+        # A leaf that decides unfavourably is raised by its flip, and with it every row in it.
+        flippable = view.flippable & ~view.leaf_favorable if direction == UP else view.flippable
+        return order(score_leaves(view, counts, label_weights(view.class_weight, n_rows_of_label), flippable))
 
     return Strategy(order_flips, flips=True)
 
@@ -55,8 +59,11 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 __all__ = [
+    "ANY",
     "AUTO",
+    "DIRECTIONS",
     "STRATEGIES",
+    "UP",
     "EditOrder",
     "FlipOrder",
     "ShiftOrder",

@@ -8,6 +8,10 @@ import numpy as np
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves import PlacedRows
 
+# Which way decisions may change; up is from unfavourable to favourable alone.
+ANY, UP = "any", "up"
+DIRECTIONS = (ANY, UP)
+
 
 class EditOrder(ABC):
     """The steps of a path: which leaves are edited at each, and what rows are decided then.

@@ -19,7 +19,7 @@ from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._base import sum_leaves
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
 from eifffel.leaves import LeafCounts, PlacedRows
-from eifffel.strategies._base import EditOrder, cumulate
+from eifffel.strategies._base import ANY, UP, EditOrder, cumulate
 
 # Rows that a leaf needs before its own rows count more than what it is damped towards, none.
 DAMPING = 30.0
@@ -29,6 +29,8 @@ ITERATIONS = 10
 SCALE = 0.7
 ROUNDS = 2
 BOUNDED_ITERATIONS = 15
+# Steps within the bound that nothing is taken off.
+UP_ITERATIONS = 40
 # Rows that the direction is fitted on at most: on more, a path would cost more than it need.
 SAMPLE = 100_000
 # A row that the direction pulls less than this, relative to the one it pulls most, makes no step.
@@ -140,9 +142,18 @@ def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float, gro
 
 
 def order_shift(
-    view: EnsembleView, placed: PlacedRows, counts: LeafCounts, *, n_jobs: int | None = None, verbose: int = 0
+    view: EnsembleView,
+    placed: PlacedRows,
+    counts: LeafCounts,
+    *,
+    direction: str = ANY,
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> ShiftOrder:
     """The direction for these rows; its steps come from the rows it is put `on_rows` of.
+
+    ``direction="up"`` takes nothing off any leaf. It is fitted so: where leaves correct each other, as in boosted
+    ensembles, the free direction with its positive part left out would spoil many decisions.
 
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
@@ -154,13 +165,19 @@ def order_shift(
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
     squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
-    order = ShiftOrder(score=squares.solve(DAMPING, ITERATIONS), reach=np.zeros(1))
+    score = squares.solve(DAMPING, ITERATIONS)
+    most = 0.0 if direction == UP else np.inf  # that may be taken off
+    if direction == UP:
+        anything = np.full(len(score), -np.inf)
+        score = squares.solve_within(anything, np.zeros(len(score)), score, DAMPING, UP_ITERATIONS)
+    order = ShiftOrder(score=score, reach=np.zeros(1))
     down, up = view.room(SCALE)
     for _ in range(0 if np.isinf(down).all() else ROUNDS):
         parity = _parity(order, view, placed, n_jobs)
         if parity == 0:  # no row can be moved
             break
-        within = squares.solve_within(-up / parity, down / parity, order.score, DAMPING, BOUNDED_ITERATIONS)
+        high = np.minimum(down / parity, most)
+        within = squares.solve_within(-up / parity, high, order.score, DAMPING, BOUNDED_ITERATIONS)
         order = replace(order, score=within)
     return order
 

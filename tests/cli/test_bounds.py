@@ -1,0 +1,128 @@
+"""The bounds on the command line: confidence, direction, objective."""
+
+import json
+
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+pandas = pytest.importorskip("pandas")
+for library in ("typer", "skops", "altair", "vl_convert", "pyarrow"):
+    pytest.importorskip(library)
+
+from commands import error_of, run  # noqa: E402
+
+from eifffel import load, save  # noqa: E402
+from eifffel.cli._demo import make_applicants  # noqa: E402
+from eifffel.record import find_record  # noqa: E402
+
+WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, and a model that fit made of it with confidence."""
+    folder = tmp_path_factory.mktemp("certified")
+    make_applicants(4000).to_csv(folder / "people.csv", index=False)
+    make_applicants(4500).iloc[4000:].to_csv(folder / "others.csv", index=False)
+    words = ("--epsilon", "0.1", "--confidence", "0.9", "--out", "model.skops", "--report", "report.html")
+    done = run("fit", "people.csv", *WHAT, *words, cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    (folder / "said.txt").write_text(done.stdout)
+    return folder
+
+
+def flip(folder, *words):
+    return run("flip", "model.skops", *words, "--out", "other.skops", "--overwrite", "--json", cwd=folder)
+
+
+def test_fit_with_confidence_says_so(folder):
+    chosen = find_record(load(folder / "model.skops"))["selection"]
+    assert chosen["confidence"] == 0.9
+    assert chosen["met"]
+    assert chosen["upper"] <= 0.1
+    said = (folder / "said.txt").read_text()
+    assert "so that, with 90% confidence, the difference is at most the bound for people drawn like them" in said
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "with 90% confidence" in page
+    assert "confidence 0.9" in page
+
+
+def test_the_rows_that_trained_the_model_give_no_confidence(folder):
+    same = flip(folder, "people.csv", "--confidence", "0.9", "--epsilon", "0.2")
+    assert same.returncode in (0, 3), same.stderr
+    assert json.loads(same.stdout)["selection"]["confidence"] == 0.9
+    for words in (("--seed", "1"), ("--test-size", "0.3")):
+        done = flip(folder, "people.csv", "--confidence", "0.9", "--quiet", *words)
+        assert error_of(done) == (
+            "--confidence needs rows that the model was not trained on, and 'people.csv' is the table that it was made "
+            "from, split otherwise; give --seed 0 and --test-size 0.2, as then, or another table"
+        )
+    done = run("path", "model.skops", "people.csv", "--confidence", "0.9", "--seed", "1", "--quiet", cwd=folder)
+    assert "--confidence needs rows that the model was not trained on" in error_of(done)
+
+
+def test_of_another_table_it_says_what_it_takes_for_granted(folder):
+    done = flip(folder, "others.csv", "--confidence", "0.9", "--epsilon", "0.3")
+    assert done.returncode in (0, 3), done.stderr
+    assert "note: --confidence holds only if the model was not trained on rows of 'others.csv'" in done.stderr
+
+
+def test_too_few_rows_are_said_to_be_too_few(folder):
+    done = flip(folder, "others.csv", "--confidence", "0.99", "--epsilon", "0.01", "--alpha", "0")
+    assert done.returncode == 3
+    assert "--epsilon=0.01 with --confidence=0.99 and --alpha=0 is not met" in done.stderr
+    assert json.loads(done.stdout)["selection"]["met"] is False
+
+
+def test_upwards_nobody_loses(folder):
+    done = flip(folder, "people.csv", "--direction", "up", "--epsilon", "0.1")
+    summary = json.loads(done.stdout)
+    assert summary["model"]["direction"] == "up"
+    assert [group["lost"] for group in summary["changed"]["groups"]] == [0, 0]
+    assert sum(group["gained"] for group in summary["changed"]["groups"]) > 0
+    assert "nobody loses one" in summary["verdict"]["sentence"]
+    assert find_record(load(folder / "other.skops"))["direction"] == "up"
+
+
+@pytest.mark.parametrize(
+    ("objective", "alpha", "stored"),
+    [("balanced_accuracy", "0.2", "balanced_accuracy"), ("0,1,5,0", "3", [[0, 1], [5, 0]])],
+)
+def test_what_alpha_limits(folder, objective, alpha, stored):
+    done = flip(folder, "people.csv", "--objective", objective, "--alpha", alpha)
+    chosen = json.loads(done.stdout)["selection"]
+    assert chosen["objective"] == stored
+    assert chosen["objective_drop"] <= float(alpha)
+    assert run("explain", "other.skops", "--quiet", cwd=folder).returncode == 0
+    run("path", "other.skops", "--picture", "other.png", "--overwrite", "--quiet", cwd=folder)
+    assert (folder / "other.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--confidence", "95"), "--confidence must be in [0, 1] or None, got 95.0; write 0.95 for 95 percent"),
+        (("--confidence", "0.2"), "--confidence must be at least 0.5 and below 1, or None, got 0.2; 0.95 is usual"),
+        (("--direction", "down"), "--direction must be one of 'any', 'up', got 'down'"),
+        (
+            ("--objective", "f1"),
+            "--objective must be one of 'accuracy', 'balanced_accuracy', got 'f1'; or give four costs, 0,1,5,0",
+        ),
+        (("--objective", "1,2"), "--objective must be a name or four costs, such as 0,1,5,0, got '1,2'"),
+        (("--objective", "0,1,nan,0"), "--objective must be one of"),
+    ],
+)
+def test_mistakes(folder, words, message):
+    assert error_of(run("fit", "people.csv", *WHAT, "--out", "new.skops", *words, cwd=folder)).startswith(message)
+    assert not (folder / "new.skops").exists()
+
+
+def test_a_model_of_ones_own_is_taken_at_its_word(folder):
+    frame = pandas.read_csv(folder / "others.csv")
+    numbers = frame[["income", "debt"]] if "debt" in frame else frame.select_dtypes("number")
+    forest = RandomForestClassifier(10, random_state=0).fit(numbers, frame["granted"])
+    save(forest, folder / "own.skops", overwrite=True)
+    words = ("--confidence", "0.9", "--epsilon", "0.3", "--out", "own-fair.skops", "--overwrite")
+    done = run("flip", "own.skops", "people.csv", *WHAT, *words, cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    assert "--confidence holds only if the model was not trained on rows of 'people.csv'" in done.stderr

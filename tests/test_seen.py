@@ -1,0 +1,84 @@
+"""Rows that leaves were scored by are known again, and others are not taken for them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+from draws import people
+from eifffel import SeenRowsWarning, trace_path, view_ensemble
+from eifffel.datasets import make_biased_classification
+from eifffel.seen import SeenRows
+
+rows = make_biased_classification(3000, random_state=0)
+X, y, s = rows.data, rows.target, rows.sensitive
+TRAIN, HELD_OUT = slice(0, 1500), slice(1500, 3000)
+MODELS = {
+    "forest": RandomForestClassifier(20, random_state=0),
+    "shallow forest": RandomForestClassifier(20, max_depth=4, random_state=0),
+    "boosted": HistGradientBoostingClassifier(max_iter=20, random_state=0),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def model(request):
+    return MODELS[request.param].fit(X[TRAIN], y[TRAIN])
+
+
+def trace(model, select_on):
+    return trace_path(model, X[TRAIN], y[TRAIN], sensitive_features=s[TRAIN], select_on=select_on)
+
+
+def part(which):
+    return X[which], y[which], s[which]
+
+
+@pytest.mark.parametrize(
+    ("which", "seen"),
+    [
+        (TRAIN, True),
+        (slice(100, 400), True),
+        (np.random.RandomState(0).permutation(1500)[:300], True),
+        (slice(0, 3000), True),
+        (HELD_OUT, False),
+        (slice(1500, 1540), False),
+    ],
+    ids=["all of them", "some", "some, mixed", "they and more", "others", "few others"],
+)
+def test_selection_rows_that_were_scored_are_noticed(model, which, seen):
+    path = trace(model, part(which))
+    assert path.counts.seen == seen
+    if seen:
+        with pytest.raises(ValueError, match="neither trained the model nor scored its leaves, and the selection rows"):
+            path.select(epsilon=0.3, confidence=0.9)
+        with pytest.warns(
+            SeenRowsWarning, match="the step is chosen on the selection rows, by which leaves were scored"
+        ):
+            path.select(epsilon=0.3)
+    else:
+        assert path.select(epsilon=0.3, confidence=0.9).confidence == 0.9
+
+
+def test_measured_rows_too(model):
+    path = trace(model, part(HELD_OUT))
+    again = path.measure(*part(TRAIN))
+    assert again.counts.seen
+    assert "scored by these rows" in again.verdict(path.select(epsilon=0.3)).sentence
+    assert not path.measure(*part(slice(1600, 2000))).counts.seen
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), n_values=st.integers(2, 6), depth=st.sampled_from([1, 3, None]))
+def test_coarse_rows_that_look_alike_are_not_taken_for_the_same(seed, n_values, depth):
+    X, y, s = people(400, seed, n_values)
+    model = RandomForestClassifier(10, max_depth=depth, random_state=seed).fit(X[:300], y[:300])
+    path = trace_path(model, X[:300], y[:300], sensitive_features=s[:300], select_on=(X[300:], None, s[300:]))
+    assert not path.counts.seen
+
+
+def test_it_is_a_matter_of_rows_not_of_their_order():
+    view = view_ensemble(MODELS["forest"].fit(X[TRAIN], y[TRAIN]))
+    first, second = (SeenRows.of(view.apply(view.check_rows(part))) for part in (X[:500], X[:500][::-1]))
+    np.testing.assert_array_equal(first.signature, second.signature)
+    assert first.overlap(second)

@@ -1,0 +1,96 @@
+"""The verdict on a bound, and on whether it still holds."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+
+from eifffel import trace_path
+from eifffel.datasets import make_biased_classification
+from eifffel.intervals import difference_interval
+from eifffel.verdict import judge
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "signed", "holds", "certain", "heading"),
+    [
+        (0.02, (-0.01, 0.05), False, True, True, "Within the bound"),
+        (0.02, (-0.01, 0.06), False, True, False, "Within the bound, though not beyond chance"),
+        (0.07, (0.04, 0.1), False, False, False, "Outside the bound, though not beyond chance"),
+        (0.07, (0.06, 0.1), False, False, True, "Outside the bound"),
+        (-0.07, (-0.1, -0.06), False, False, True, "Outside the bound"),
+        (-0.07, (-0.1, -0.06), True, True, True, "Within the bound"),
+        (-0.03, (-0.08, 0.02), False, True, False, "Within the bound, though not beyond chance"),
+        (-0.03, (-0.08, 0.02), True, True, True, "Within the bound"),
+        (0.05, None, False, True, False, "Within the bound"),
+    ],
+)
+def test_judgements(value, interval, signed, holds, certain, heading):
+    judged = judge(value, interval, 0.05, signed=signed)
+    assert (judged.holds, judged.certain, judged.heading) == (holds, certain, heading)
+
+
+people = make_biased_classification(6000, random_state=0)
+X, y, s = people.data, people.target, people.sensitive
+
+
+@pytest.fixture(scope="module")
+def path():
+    model = RandomForestClassifier(20, min_samples_leaf=5, random_state=0).fit(X[:2000], y[:2000])
+    held_out = slice(2000, 4000)
+    return trace_path(
+        model, X[:2000], y[:2000], sensitive_features=s[:2000], select_on=(X[held_out], y[held_out], s[held_out])
+    )
+
+
+def test_next_months_rows_are_judged(path):
+    choice = path.select(epsilon=0.1, confidence=0.95)
+    later = path.measure(X[4000:], y[4000:], s[4000:])
+    verdict = later.verdict(choice)
+    decided = path.model_at(choice.step).predict(X[4000:]) == 1
+    groups = [decided[s[4000:] == group] for group in path.groups]
+    assert verdict.discrimination == pytest.approx(groups[1].mean() - groups[0].mean(), abs=1e-12)
+    expected = difference_interval(groups[1].sum(), len(groups[1]), groups[0].sum(), len(groups[0]), 0.95)
+    np.testing.assert_allclose(verdict.interval, expected)
+    assert verdict.n_rows == (len(groups[0]), len(groups[1]))
+    assert verdict.accuracy == later.accuracy[choice.step]
+    assert verdict.holds
+    text = str(verdict)
+    assert text.startswith(verdict.heading)
+    assert f"On 2,000 measured rows, {len(groups[0]):,} of group 0 and {len(groups[1]):,} of group 1" in text
+    assert f"It was {choice.discrimination:.4f} on 2,000 selection rows when the step was chosen." in text
+    assert "95% interval" in text
+
+
+def test_a_bound_that_no_longer_holds_is_said_to_be_broken(path):
+    """Next month all people of the unprivileged group are like those that are refused."""
+    choice = path.select(epsilon=0.05)
+    refused = np.flatnonzero((path.model_at(choice.step).predict(X) == 0) & (s == path.groups[0]))[:500]
+    other = np.flatnonzero(s == path.groups[1])[:500]
+    rows = np.concatenate([refused, other])
+    verdict = path.measure(X[rows], y[rows], s[rows]).verdict(choice)
+    assert (verdict.holds, verdict.certain, verdict.heading) == (False, True, "Outside the bound")
+
+
+def test_without_labels_there_is_no_accuracy(path):
+    verdict = path.measure(X[4000:], None, s[4000:]).verdict(path.select(epsilon=0.05))
+    assert verdict.accuracy is None
+    assert "Accuracy" not in verdict.sentence
+
+
+def test_weighted_rows_have_no_interval(path):
+    weight = np.linspace(0.5, 2, 2000)
+    verdict = path.measure(X[4000:], y[4000:], s[4000:], sample_weight=weight).verdict(path.select(epsilon=0.05))
+    assert verdict.interval is None
+    assert not verdict.certain
+    assert "weighted rows have no interval" in verdict.sentence
+
+
+def test_limits_of_every_step(path):
+    limits = path.upper_limits(0.9)
+    assert limits.shape == path.discrimination.shape
+    assert (limits > path.discrimination).all()
+    with pytest.raises(ValueError, match=r"confidence must be at least 0.5"):
+        path.upper_limits(0.1)
+    weighted = path.measure(X[4000:], y[4000:], s[4000:], sample_weight=np.linspace(0.5, 2, 2000))
+    with pytest.raises(ValueError, match="the measured rows have a sample_weight, and limits count people"):
+        weighted.upper_limits()
