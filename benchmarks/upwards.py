@@ -102,9 +102,9 @@ def main() -> None:
     say(
         f"Models of {N_TREES} trees (forests with 5 rows a leaf or more), the sensitive column removed, epsilon "
         f"{EPSILON:g} met on held-out rows, measured on test rows; accuracy is balanced accuracy on Bank. *Gain* and "
-        "*lose*: share of all people who gain and lose a favourable decision. *Clipped*: the direction of `any` with its positive "
-        "part left out, beside the one that is fitted so that nothing is taken off any leaf, which `up` is. With "
-        "standard errors over the splits."
+        "*lose*: share of all people who gain and lose a favourable decision. *Clipped*: the direction of `any` with "
+        "its positive part left out, beside the one that is fitted so that nothing is taken off any leaf, which `up` "
+        "is. With standard errors over the splits."
     )
     say()
     for name, experiment in EXPERIMENTS.items():

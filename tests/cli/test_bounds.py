@@ -61,6 +61,25 @@ def test_the_rows_that_trained_the_model_give_no_confidence(folder):
     assert "--confidence needs rows that the model was not trained on" in error_of(done)
 
 
+def test_an_audit_judges_by_the_bound_that_the_model_was_edited_for(folder):
+    done = run("audit", "model.skops", "others.csv", "--target", "granted", "--json", cwd=folder)
+    summary = json.loads(done.stdout)
+    verdict = summary["verdict"]
+    assert verdict["epsilon"] == summary["selection"]["epsilon"] == 0.1
+    assert verdict["chosen"] is True
+    assert "The step was chosen on 800 selection rows so that, with 90% confidence" in verdict["sentence"]
+    assert done.returncode == (3 if verdict["certain"] and not verdict["holds"] else 0)
+    # Next month hardly a woman looks like one who was granted anything.
+    frame = pandas.read_csv(folder / "people.csv")
+    drifted = frame[(frame["gender"] == "man") | (frame["granted"] == "no")]
+    drifted[drifted["gender"].eq("man") | drifted["income"].lt(drifted["income"].median())].to_csv(
+        folder / "drifted.csv", index=False
+    )
+    done = run("audit", "model.skops", "drifted.csv", "--target", "granted", cwd=folder)
+    assert done.returncode == 3
+    assert "Outside the bound." in done.stdout
+
+
 def test_of_another_table_it_says_what_it_takes_for_granted(folder):
     done = flip(folder, "others.csv", "--confidence", "0.9", "--epsilon", "0.3")
     assert done.returncode in (0, 3), done.stderr

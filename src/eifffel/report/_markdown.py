@@ -178,7 +178,7 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
             yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"
     if s["calibration"] is not None:
         yield (
-            f"Brier score: {_words.plain(s['calibration']['before'], 4)} before, "
+            f"Brier score, on the {escape(s['rows']['name'])}: {_words.plain(s['calibration']['before'], 4)} before, "
             f"{_words.plain(s['calibration']['after'], 4)} after"
         )
     for when, digests in model["digests"].items():

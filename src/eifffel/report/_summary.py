@@ -89,7 +89,7 @@ def summarize(
     path, selection : FairnessPath and Selection, optional
         Where the model comes from, for the trade-off; an EiFFFeLClassifier brings its own.
     epsilon : float, optional
-        The bound to judge by; by default that of the selection.
+        The bound to judge by; by default that of the selection, or the one that the model was edited for.
     favorable, privileged : optional
         As in `eifffel.trace_path`, where the model does not know them.
     favorable_name, sensitive_name : str
@@ -152,7 +152,7 @@ def summarize(
             "after": measure_all(encoded.weigh_cells(after), totals),
             "constant_accuracy": None if y is None else number(totals.sum(axis=0).max() / totals.sum()),
         },
-        "selection": None if selection is None else _plain(selection.__dict__),
+        "selection": _asked(selection, record, known_groups),
         "path": None,
         "changed": None,
         "leaves": None,
@@ -170,8 +170,8 @@ def summarize(
         measured = path.measure(X, y, sensitive_features)
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    if epsilon is None and selection is not None:
-        epsilon = selection.epsilon
+    if epsilon is None and summary["selection"] is not None:
+        epsilon = summary["selection"]["epsilon"]
     summary["verdict"] = say_verdict(summary, epsilon)
     return summary
 
@@ -197,6 +197,14 @@ def _known(
             f"privileged must be {groups[1]!r}, as in the edit of the model, got {privileged!r}; leave it out"
         )
     return known, (groups[0], groups[1])
+
+
+def _asked(selection: Selection | None, record: dict[str, Any] | None, groups: Any) -> dict[str, Any] | None:
+    """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
+    if selection is not None:
+        return _plain(selection.__dict__)
+    stored = None if record is None or groups is None else record["selection"]
+    return None if stored is None else _plain(stored)
 
 
 def _original(model: Any, path: FairnessPath | None, record: dict[str, Any] | None) -> Any:

@@ -120,7 +120,8 @@ def asked_words(selection: dict[str, Any]) -> str:
         f"epsilon {selection['epsilon']:g}, {alpha}{sure}, rule {selection['rule']}; "
         f"{'met' if selection['met'] else 'NOT MET'} on {unprivileged + privileged:,} "
         f"{selection['discrimination_rows']} ({unprivileged:,} and {privileged:,} in the two groups) at step "
-        f"{selection['step']:,}, where the difference is {_selected(selection)}"
+        f"{selection['step']:,}, where the difference is {_selected(selection)}, and the loss of {what} "
+        f"{selection['objective_drop']:.3f} on the {selection['accuracy_rows']}"
     )
 
 
