@@ -15,6 +15,7 @@ from eifffel import trace_path, undo  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
+from eifffel.report._verdict import say_verdict  # noqa: E402
 from eifffel.report._words import fraction, percent  # noqa: E402
 
 X, y, s = people(2000, 1)
@@ -301,6 +302,29 @@ def test_a_weighted_path_is_refused():
     choice = path.select(epsilon=0.05)
     with pytest.raises(ValueError, match="the path counts sample weights, and a report counts people"):
         summarize(path.model_at(choice.step), X, y, sensitive_features=s, path=path, selection=choice)
+
+
+def test_an_edited_model_by_itself_is_judged_by_the_bound_of_its_record():
+    clf = classifier(strategy="shift", confidence=0.8)
+    made = summarize(clf.estimator_, X, y, sensitive_features=s)
+    jsonschema.validate(json.loads(json.dumps(made, allow_nan=False)), schema())
+    assert made["path"] is None
+    assert made["selection"] == summary(strategy="shift", confidence=0.8)["selection"]
+    assert made["verdict"]["epsilon"] == 0.05
+    assert "with 80% confidence, the difference is at most the bound" in made["verdict"]["sentence"]
+    other = np.where(np.arange(len(s)) % 2, "odd", "even")
+    assert summarize(clf.estimator_, X, y, sensitive_features=other)["verdict"]["epsilon"] is None
+
+
+def test_past_zero_it_says_who_is_favoured_now():
+    made = summary(strategy="shift", confidence=0.8)
+    far = json.loads(json.dumps(made))
+    far["overall"]["after"]["discrimination"] = {"value": -0.2, "low": -0.25, "high": -0.15}
+    verdict = say_verdict(far, 0.05)
+    assert verdict["holds"]
+    assert verdict["certain"]
+    assert "It now favours the group women by more than that." in verdict["sentence"]
+    assert not say_verdict({**far, "selection": {**far["selection"], "confidence": None}}, 0.05)["holds"]
 
 
 def test_a_bound_of_the_callers_is_judged_by():
