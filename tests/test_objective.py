@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from eifffel.objective import check_objective, measure_drop, measure_objective, name_objective
+from eifffel.objective import check_objective, measure_drop, measure_objective, name_loss
 
 people = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=30)
 COSTS = [[0.5, 1], [7, -2]]
@@ -64,8 +64,8 @@ def test_without_labels_there_is_no_objective():
 
 
 def test_names():
-    assert [name_objective(objective) for objective in ("accuracy", "balanced_accuracy", ((0, 1), (5, 0)))] == [
-        "accuracy",
-        "balanced accuracy",
-        "mean cost",
+    assert [name_loss(objective) for objective in ("accuracy", "balanced_accuracy", ((0, 1), (5, 0)))] == [
+        "drop of accuracy",
+        "drop of balanced accuracy",
+        "rise of the mean cost",
     ]

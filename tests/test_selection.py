@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from eifffel import ConstraintNotMetWarning
+from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._kernels import score_statistic
 from eifffel.counts import PathCounts
 from eifffel.intervals import difference_interval, difference_limit
@@ -41,6 +41,7 @@ def select(measured, **asked):
 def quietly(measured, **asked):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintNotMetWarning)
+        warnings.simplefilter("ignore", FewRowsWarning)
         return select(measured, **asked)
 
 
@@ -152,6 +153,7 @@ def test_the_bound_holds_in_the_population_as_often_as_promised(n):
             asked = {**ASKED, "epsilon": epsilon, "confidence": confidence}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstraintNotMetWarning)
+                warnings.simplefilter("ignore", FewRowsWarning)
                 chosen = select_step(measured, labelled, (0, 1), **asked)
             broken[confidence] += chosen.met and truth[chosen.step] > epsilon
     error = (0.05 * 0.95 / n_draws) ** 0.5
@@ -161,7 +163,7 @@ def test_the_bound_holds_in_the_population_as_often_as_promised(n):
 
 def test_an_unmet_bound_says_what_was_reached():
     message = r"epsilon=0.01 with alpha=0.02 is not met: the nearest is step 1 with discrimination 0.125 on the "
-    message += r"selection rows and an accuracy drop of -0.0625 on the selection rows"
+    message += r"selection rows and a drop of accuracy of -0.0625 on the selection rows"
     with pytest.warns(ConstraintNotMetWarning, match=message):
         select(counts([(0, 0, 1, 1), (0, 1, 1, 1), (0, 1, 1, 3)]), epsilon=0.01, alpha=0.02)
 
@@ -180,6 +182,11 @@ def test_an_unmet_bound_says_what_was_reached():
         ({"alpha": -1, "objective": [[0, 1], [5, 0]]}, ValueError, "alpha must be a number of at least 0 or None"),
         ({"rule": "best"}, ValueError, "rule must be one of 'first', 'most_accurate', 'paper', got 'best'"),
         ({"confidence": 95}, ValueError, "confidence must be .*, got 95; write 0.95 for 95 percent"),
+        (
+            {"confidence": "95%"},
+            TypeError,
+            "confidence must be a number of at least 0.5 and below 1, or None, got '95%'",
+        ),
         ({"confidence": 0.05}, ValueError, "confidence must be at least 0.5 and below 1, or None, got 0.05"),
         ({"confidence": 1.0}, ValueError, "confidence must be at least 0.5 and below 1"),
         ({"confidence": True}, TypeError, "confidence must be a number"),
@@ -220,7 +227,7 @@ def test_with_real_weights_a_bound_is_met_up_to_rounding(rule, off_by, met):
 
 
 def test_confidence_is_refused_on_rows_that_cannot_give_it():
-    with pytest.raises(ValueError, match=r"confidence=0.95 needs rows that neither trained .* selection rows did: .*"):
+    with pytest.raises(ValueError, match=r"confidence=0.95 needs rows that neither trained .* scored by the selection"):
         select(counts([(0, 0, 0, 0)], seen=True), confidence=0.95)
     weighted = counts([(0.0, 0, 0, 0)])
     with pytest.raises(ValueError, match=r"confidence=0.95 counts people, and the selection rows have a sample_weight"):
@@ -272,4 +279,18 @@ def test_where_what_is_certified_costs_too_much_it_says_so():
     steps = [(0, 40, 20, 40), (0, 40, 20, 40), (40, 40, 0, 0)]
     message = unmet(counts(steps, each=40), epsilon=0.1, alpha=0.1)
     assert "epsilon=0.1 with confidence=0.95 and alpha=0.1 is not met: steps from 2 on are certified" in message
-    assert "lose more than alpha of accuracy" in message
+    assert "each of them has a drop of accuracy of more than alpha" in message
+
+
+def test_a_step_far_past_zero_is_warned_of():
+    steps = [(0, 10, 10, 40), (15, 25, 10, 20)]
+    with pytest.warns(
+        FewRowsWarning, match=r"only by going past zero, and beyond it .*: on 160 selection rows step 1 has .* 'f'"
+    ):
+        assert select(counts(steps, each=40), epsilon=0.05, confidence=0.95).step == 1
+
+
+def test_groups_of_few_rows_are_warned_of():
+    few = {"totals": np.array([[10, 10], [40, 40]]), "n_rows": np.array([20, 80])}
+    with pytest.warns(FewRowsWarning, match="there are 20 selection rows of group 'f': below 30"):
+        assert select(counts([(5, 5, 10, 30)], **few), epsilon=0.5, confidence=0.95).met

@@ -14,12 +14,12 @@ from eifffel.verdict import judge
     ("value", "interval", "signed", "holds", "certain", "heading"),
     [
         (0.02, (-0.01, 0.05), False, True, True, "Within the bound"),
-        (0.02, (-0.01, 0.06), False, True, False, "Within the bound, though not beyond chance"),
-        (0.07, (0.04, 0.1), False, False, False, "Outside the bound, though not beyond chance"),
+        (0.02, (-0.01, 0.06), False, True, False, "Within the bound, but it may be chance"),
+        (0.07, (0.04, 0.1), False, False, False, "Outside the bound, but it may be chance"),
         (0.07, (0.06, 0.1), False, False, True, "Outside the bound"),
         (-0.07, (-0.1, -0.06), False, False, True, "Outside the bound"),
-        (-0.07, (-0.1, -0.06), True, True, True, "Within the bound"),
-        (-0.03, (-0.08, 0.02), False, True, False, "Within the bound, though not beyond chance"),
+        (-0.07, (-0.1, -0.06), True, True, True, "Past zero: the other group is favoured now"),
+        (-0.03, (-0.08, 0.02), False, True, False, "Within the bound, but it may be chance"),
         (-0.03, (-0.08, 0.02), True, True, True, "Within the bound"),
         (0.05, None, False, True, False, "Within the bound"),
     ],
@@ -57,7 +57,8 @@ def test_next_months_rows_are_judged(path):
     text = str(verdict)
     assert text.startswith(verdict.heading)
     assert f"On 2,000 measured rows, {len(groups[0]):,} of group 0 and {len(groups[1]):,} of group 1" in text
-    assert f"It was {choice.discrimination:.4f} on 2,000 selection rows when the step was chosen." in text
+    assert f"with discrimination {choice.discrimination:.4f}, at most {choice.upper:.4f}, and accuracy" in text
+    assert "The step was chosen with 95% confidence on 2,000 selection rows" in text
     assert "95% interval" in text
 
 
@@ -83,6 +84,11 @@ def test_weighted_rows_have_no_interval(path):
     assert verdict.interval is None
     assert not verdict.certain
     assert "weighted rows have no interval" in verdict.sentence
+
+
+def test_something_else_than_a_selection(path):
+    with pytest.raises(TypeError, match=r"selection must be a Selection, as path.select gives it, got a int"):
+        path.verdict(3)
 
 
 def test_limits_of_every_step(path):

@@ -6,6 +6,7 @@ from eifffel.display import FairnessPathDisplay
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
+    FewRowsWarning,
     IndistinctGroupsWarning,
     ModelChangedError,
     ModelFileError,
@@ -34,6 +35,7 @@ __all__ = [
     "EiFFFeLClassifier",
     "FairnessPath",
     "FairnessPathDisplay",
+    "FewRowsWarning",
     "IndistinctGroupsWarning",
     "ModelChangedError",
     "ModelFileError",

@@ -117,17 +117,18 @@ class FairnessPathDisplay:
         if chosen is not None:
             within = f"within epsilon = {chosen.epsilon:g}"
             if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
-                ax.axvspan(-chosen.epsilon, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
-            if chosen.interval is not None:
-                level = 95 if chosen.confidence is None else 100 * chosen.confidence
-                ax.plot(
-                    chosen.interval,
-                    [chosen.accuracy] * 2,
-                    "|-",
-                    color="0.4",
-                    linewidth=1,
-                    label=f"{level:g}% interval of the selected",
+                low = -chosen.epsilon if chosen.confidence is None else -1  # with confidence it is one-sided
+                ax.axvspan(low, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
+            reach: tuple[float, float] | None
+            if chosen.confidence is not None and chosen.upper is not None:
+                reach, what = (
+                    (chosen.discrimination, chosen.upper),
+                    f"at most, with {100 * chosen.confidence:g}% confidence",
                 )
+            else:
+                reach, what = chosen.interval, "95% interval of the selected"
+            if reach is not None:
+                ax.plot(reach, [chosen.accuracy] * 2, "|-", color="0.4", linewidth=1, label=what)
             limits = "" if chosen.alpha is None else f" with alpha = {chosen.alpha:g}"
             whose = "" if self.name is None else f"{self.name}: "
             ax.plot(

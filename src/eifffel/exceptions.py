@@ -29,6 +29,10 @@ class ConstraintNotMetWarning(UserWarning):
     """What was asked for, such as a bound on discrimination, is not met by anything that could be chosen."""
 
 
+class FewRowsWarning(UserWarning):
+    """There are too few selection rows for what was asked of them, and it shows in what was chosen."""
+
+
 class SeenRowsWarning(UserWarning):
     """A step was chosen on rows that the model knows, which says little of other people."""
 

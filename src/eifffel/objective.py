@@ -41,9 +41,9 @@ def check_alpha(alpha: Any, objective: Objective) -> None:
         check_number("alpha", alpha, at_least=0, optional=True)
 
 
-def name_objective(objective: Objective) -> str:
-    """In words."""
-    return objective.replace("_", " ") if isinstance(objective, str) else "mean cost"
+def name_loss(objective: Objective) -> str:
+    """What ``alpha`` limits, in words."""
+    return f"drop of {objective.replace('_', ' ')}" if isinstance(objective, str) else "rise of the mean cost"
 
 
 def favorable_gains(objective: Objective, totals: np.ndarray) -> tuple[np.ndarray, Any]:

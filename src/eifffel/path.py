@@ -244,6 +244,8 @@ class FairnessPath:
         >>> verdict.holds
         True
         """
+        if not isinstance(selection, Selection):
+            raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
         step = check_step(selection.step, self.n_steps)
         value, interval = float(self.discrimination[step]), self.counts.interval(step, selection.confidence)
         judged = judge(value, interval, selection.epsilon, signed=selection.confidence is not None)
@@ -256,11 +258,13 @@ class FairnessPath:
             f"On {sum(n_rows):,} {self.counts.rows}, {n_rows[0]:,} of group {self.groups[0]!r} and {n_rows[1]:,} of "
             f"group {self.groups[1]!r}, the discrimination of step {step} is {value:.4f}{shown}, {judged.clause}"
         )
+        accurate = f" Accuracy is {accuracy:.4f}." if labelled else ""
+        sure = "" if selection.confidence is None else f" with {100 * selection.confidence:.4g}% confidence"
+        upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
         was = (
-            f" It was {selection.discrimination:.4f} on {sum(selection.n_rows):,} {selection.discrimination_rows} "
-            "when the step was chosen."
+            f" The step was chosen{sure} on {sum(selection.n_rows):,} {selection.discrimination_rows}, with "
+            f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} there."
         )
-        accurate = f" Accuracy is {accuracy:.4f}, and was {selection.accuracy:.4f}." if labelled else ""
         known = " Leaves were scored by these rows, so that they say little of other people." * self.counts.seen
         return Verdict(
             holds=judged.holds,
@@ -273,7 +277,7 @@ class FairnessPath:
             rows=self.counts.rows,
             n_rows=n_rows,
             heading=judged.heading,
-            sentence=f"{now}.{was}{accurate}{known}",
+            sentence=f"{now}.{accurate}{was}{known}",
         )
 
     def n_flips(self, step: int) -> int:

@@ -6,8 +6,9 @@ import numpy as np
 
 # Trees that tell rows apart; more would cost time.
 TREES = 32
-# Rows that are not the same agree by chance, all of them, less often than this.
-CHANCE = 1e-6
+# Rows are the same if so large a share of them must be, and chance is so many standard errors away.
+SHARE = 0.5
+ERRORS = 5.0
 MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -19,14 +20,12 @@ class SeenRows:
     ----------
     signature : ndarray of uint64
         Of each kind of rows that fall into the same leaves, sorted.
-    n_rows : int
-    alone : int
-        Rows that are of a kind of their own.
+    count : ndarray
+        How many rows there are of each kind.
     """
 
     signature: np.ndarray
-    n_rows: int
-    alone: int
+    count: np.ndarray
 
     @classmethod
     def of(cls, index: np.ndarray) -> "SeenRows":
@@ -35,16 +34,17 @@ class SeenRows:
         for leaf in index[:TREES]:
             signature = (signature ^ leaf.astype(np.uint64)) * MIX
             signature ^= signature >> np.uint64(29)
-        kinds, counts = np.unique(signature, return_counts=True)
-        return cls(kinds, index.shape[1], int((counts == 1).sum()))
+        return cls(*np.unique(signature, return_counts=True))
 
     def overlap(self, other: "SeenRows") -> bool:
-        """Whether these are all among the others, or the others among these, and not by chance."""
-        return self._within(other) or other._within(self)
+        """Whether half of these rows or more are among the others, or half of the others among these."""
+        return self._mostly_in(other) or other._mostly_in(self)
 
-    def _within(self, other: "SeenRows") -> bool:
-        if self.n_rows > other.n_rows or not np.isin(self.signature, other.signature).all():
-            return False
-        # Of other rows drawn like these, so many have a twin; half of the rest, in case they are drawn otherwise.
-        twins = 1 - other.alone / other.n_rows / 2
-        return bool(self.n_rows * np.log(twins) < np.log(CHANCE))
+    def _mostly_in(self, other: "SeenRows") -> bool:
+        n_rows, n_other = self.count.sum(), other.count.sum()
+        found = self.count[np.isin(self.signature, other.signature)].sum() / n_rows
+        # Rows that are not the same, but drawn alike, are found as often as rows of the other set have a twin in it.
+        twins = other.count[other.count > 1].sum() / n_other
+        same = found - twins
+        error = np.sqrt(max(twins * (1 - twins), 1 / n_rows) * (1 / n_rows + 1 / n_other))
+        return bool(same > SHARE * (1 - twins) and same > ERRORS * error)

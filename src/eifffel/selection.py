@@ -7,11 +7,13 @@ import numpy as np
 
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
-from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
+from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, warn_caller
 from eifffel.intervals import difference_limit
-from eifffel.objective import Objective, check_alpha, check_objective, name_objective
+from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 
 RULES = ("first", "most_accurate", "paper")
+# Below so many rows of a group, the limits are rough.
+FEW_ROWS = 30
 # More rows of a group than this are no advice.
 MOST_ROWS = 1e9
 
@@ -149,6 +151,8 @@ def select_step(
         limits = f"epsilon={epsilon:g}" + ("" if confidence is None else f" with confidence={confidence:g}")
         limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
         warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
+    elif confidence is not None:
+        _warn_of_few_rows(selection, groups)
     return selection
 
 
@@ -168,9 +172,10 @@ def _check_certifiable(counts: PathCounts, confidence: float) -> None:
     """Raise unless rows can say something of other people."""
     if counts.seen:
         raise ValueError(
-            f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and the "
-            f"{counts.rows} did: a model knows them, and what it does to them says little of other people. Hold rows "
-            "out: select_on=(X, y, sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier"
+            f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and leaves "
+            f"were scored by the {counts.rows}, or by half of them or more: what a model does to rows that it knows "
+            "says little of other people. Hold rows out: select_on=(X, y, sensitive_features) in trace_path, "
+            "select_on='validation' in EiFFFeLClassifier"
         )
     if counts.weighted:
         raise ValueError(
@@ -179,11 +184,32 @@ def _check_certifiable(counts: PathCounts, confidence: float) -> None:
         )
 
 
+def _warn_of_few_rows(selection: Selection, groups: tuple[Any, Any]) -> None:
+    """Warn where a certified step is one that nobody would want, or where certifying is a rough guess."""
+    smallest = int(np.argmin(selection.n_rows))
+    if selection.discrimination < -selection.epsilon:
+        warn_caller(
+            f"epsilon={selection.epsilon:g} is certified, but only by going past zero, and beyond it on that side: on "
+            f"{sum(selection.n_rows):,} {selection.discrimination_rows} step {selection.step} has discrimination "
+            f"{selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the further it must go: "
+            f"choose on more of them, of group {groups[smallest]!r} above all "
+            f"({selection.n_rows[smallest]:,}), or allow a larger epsilon",
+            FewRowsWarning,
+        )
+    elif selection.n_rows[smallest] < FEW_ROWS:
+        warn_caller(
+            f"there are {selection.n_rows[smallest]} {selection.discrimination_rows} of group {groups[smallest]!r}: "
+            f"below {FEW_ROWS} the confidence is approximate. Choose on more rows",
+            FewRowsWarning,
+        )
+
+
 def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
     return (
         f"{'the loop ends at' if selection.rule == 'paper' else 'the nearest is'} step {selection.step} with "
-        f"discrimination {selection.discrimination:.4g} on the {selection.discrimination_rows} and {_loss(selection)} "
-        f"on the {selection.accuracy_rows}. Allow a larger epsilon"
+        f"discrimination {selection.discrimination:.4g} on the {selection.discrimination_rows} and a "
+        f"{name_loss(selection.objective)} of {selection.objective_drop:.4g} on the {selection.accuracy_rows}. "
+        "Allow a larger epsilon"
         + ("" if selection.alpha is None else " or alpha")
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
@@ -192,13 +218,6 @@ def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
             else ""
         )
     )
-
-
-def _loss(selection: Selection) -> str:
-    if isinstance(selection.objective, str):
-        article = "an" if selection.objective == "accuracy" else "a"
-        return f"{article} {name_objective(selection.objective)} drop of {selection.objective_drop:.4g}"
-    return f"a rise of the mean cost of {selection.objective_drop:.4g}"
 
 
 def _why_uncertain(selection: Selection, counts: PathCounts, groups: tuple[Any, Any]) -> str:
@@ -211,9 +230,8 @@ def _why_uncertain(selection: Selection, counts: PathCounts, groups: tuple[Any, 
     if upper[-1] <= selection.epsilon:
         first = int(np.argmax(certify(upper, selection.epsilon)))
         return (
-            f"steps from {first} on are certified, and all of them lose more than alpha of "
-            f"{name_objective(selection.objective)}. {step}. Allow a larger alpha or epsilon, or give more rows to "
-            "choose on"
+            f"steps from {first} on are certified, and each of them has a {name_loss(selection.objective)} of more "
+            f"than alpha. {step}. Allow a larger alpha or epsilon, or give more rows to choose on"
         )
     rates = counts.selection_rates[-1]
     if rates[1] - rates[0] >= selection.epsilon:

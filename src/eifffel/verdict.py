@@ -23,16 +23,20 @@ def judge(
     if interval is None:
         return Judgement(holds, False, f"{side} the bound", f"{clause}; weighted rows have no interval")
     low, high = interval
+    if signed and discrimination < -epsilon:
+        return Judgement(
+            True,
+            high <= epsilon,
+            "Past zero: the other group is favoured now",
+            f"within the bound of {epsilon:g} in the direction in which it was asked for, and beyond it in the other",
+        )
     inside = high <= epsilon and (signed or low >= -epsilon)
     outside = low > epsilon or (not signed and high < -epsilon)
     if inside or outside:
         return Judgement(holds, True, f"{side} the bound", f"{clause}, as is the whole interval")
-    reach = "beyond" if holds else "into"
+    reach = "reaches beyond it" if holds else "holds it"
     return Judgement(
-        holds,
-        False,
-        f"{side} the bound, though not beyond chance",
-        f"{clause}; the interval reaches {reach} it, so chance may play a part",
+        holds, False, f"{side} the bound, but it may be chance", f"{clause}, but it may be chance: the interval {reach}"
     )
 
 

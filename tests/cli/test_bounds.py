@@ -80,6 +80,27 @@ def test_an_audit_judges_by_the_bound_that_the_model_was_edited_for(folder):
     assert "Outside the bound." in done.stdout
 
 
+def test_a_copy_of_the_table_is_the_table(folder):
+    (folder / "copy.csv").write_bytes((folder / "people.csv").read_bytes())
+    done = flip(folder, "copy.csv", "--confidence", "0.9", "--epsilon", "0.2")
+    assert done.returncode in (0, 3), done.stderr
+    done = run("audit", "model.skops", "copy.csv", "--json", cwd=folder)
+    assert "knows most of its rows" in json.loads(done.stdout)["about"]["data"]
+
+
+def test_what_is_no_longer_asked_for_is_said(folder):
+    done = flip(folder, "people.csv", "--epsilon", "0.2")
+    assert "the model was edited with --confidence 0.9, and this edit is without" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [("--confidence", "0.9"), ("--alpha", "0.1"), ("--direction", "up"), ("--objective", "balanced_accuracy")]
+)
+def test_the_path_that_made_a_model_is_what_it_is(folder, words):
+    done = run("path", "model.skops", *words, cwd=folder)
+    assert error_of(done).startswith(f"{words[0]} needs a table, and without one this shows the path")
+
+
 def test_of_another_table_it_says_what_it_takes_for_granted(folder):
     done = flip(folder, "others.csv", "--confidence", "0.9", "--epsilon", "0.3")
     assert done.returncode in (0, 3), done.stderr
@@ -120,8 +141,8 @@ def test_what_alpha_limits(folder, objective, alpha, stored):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--confidence", "95"), "--confidence must be in [0, 1] or None, got 95.0; write 0.95 for 95 percent"),
-        (("--confidence", "0.2"), "--confidence must be at least 0.5 and below 1, or None, got 0.2; 0.95 is usual"),
+        (("--confidence", "95"), "--confidence must be at least 0.5 and below 1, got 95.0; write 0.95 for 95 percent"),
+        (("--confidence", "0.2"), "--confidence must be at least 0.5 and below 1, got 0.2; 0.95 is usual"),
         (("--direction", "down"), "--direction must be one of 'any', 'up', got 'down'"),
         (
             ("--objective", "f1"),

@@ -62,7 +62,10 @@ Alpha = Annotated[
 ]
 Confidence = Annotated[
     float | None,
-    typer.Option(help="Let the bound hold with this confidence, such as 0.95, for people like those of the table."),
+    typer.Option(
+        help="Let the bound hold, with this confidence, such as 0.95, for people drawn like those of the table. It "
+        "then bounds the difference in the direction that there was."
+    ),
 ]
 Objective = Annotated[
     str,
@@ -181,6 +184,7 @@ def in_options(message: str) -> str:
     """The message with the names of options in the place of those of parameters."""
     for parameter, option in OPTIONS.items():
         message = message.replace(parameter, option)
+    message = re.sub(r",? or None(?=, got)", "", message)
     return re.sub(
         r"(?<![-\w])(data|out|epsilon|alpha|confidence|objective|strategy|direction|favorable|privileged)(?=( must|=))",
         r"--\1",

@@ -7,7 +7,7 @@ import typer
 from eifffel import load
 from eifffel._validation import check_fraction
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import describe, known_task, say_assumed, say_of_rows
+from eifffel.cli._editing import describe, known_rows, known_task, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_rows, sensitive_among
@@ -60,6 +60,7 @@ def audit(
         labels_needed=target is not None,
         to_learn=False,
     )
+    about = describe(data, table, intended_use)
     if not quiet:
         say_of_rows(loaded, data)
         if find_record(loaded) is None:
@@ -78,7 +79,7 @@ def audit(
                 favorable_name=None if task.labels is None else task.labels[1],
                 sensitive_name=task.sensitive,
                 sensitive_columns=sensitive_among(table, task),
-                about=describe(data, table, intended_use),
+                about=about | {"data": about["data"] + known_rows(loaded, data)},
             )
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
     tell(summary, json=json, quiet=quiet, report=report)

@@ -29,7 +29,7 @@ from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
 from eifffel.selection import check_bounds
-from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES
+from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 
 SELECTION_FRACTION = 0.25
 
@@ -203,15 +203,35 @@ def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, 
         return
     made = _made_from(model)
     known = hash_file(data) in str(made.get("data"))
-    split = {"data": about["data"], "test_size": bounds.test_size, "seed": bounds.seed}
-    if known and any(made.get(what) != value for what, value in split.items()):
+    same_rows = str(made.get("data")).endswith(about["data"].removeprefix(data.name))  # whatever the file is called
+    if known and not (same_rows and made["test_size"] == bounds.test_size and made["seed"] == bounds.seed):
         raise ValueError(
             f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
-            f"from, split otherwise; give --seed {made['seed']} and --test-size {made.get('test_size')}, as then, or "
+            f"from, split otherwise; give --seed {made['seed']} and --test-size {made['test_size']}, as then, or "
             "another table"
         )
     if not known and not quiet:
         say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
+
+
+def say_of_bounds(model: Any, bounds: Bounds) -> None:
+    """Say what a model was edited for that this edit does not ask for."""
+    record = find_record(model) or {}
+    asked, given = record.get("selection") or {}, []
+    if asked.get("confidence") is not None and bounds.confidence is None:
+        given.append(f"--confidence {asked['confidence']:g}")
+    if record.get("direction") == UP and bounds.direction != UP:
+        given.append("--direction up")
+    if asked.get("alpha") is not None and bounds.alpha is None:
+        given.append(f"--alpha {asked['alpha']:g}")
+    if given:
+        say_note(f"the model was edited with {' '.join(given)}, and this edit is without; say it again if you want it")
+
+
+def known_rows(model: Any, data: Path) -> str:
+    """What a report must say of a table that a model was made from."""
+    known = hash_file(data) in str(_made_from(model).get("data"))
+    return "; the model was made from this table and knows most of its rows" if known else ""
 
 
 def _made_from(model: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import typer
 
 from eifffel import load
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, say_assumed, say_of_rows
+from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, say_assumed, say_of_bounds, say_of_rows
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_for_edit, sensitive_among
@@ -68,6 +68,7 @@ def flip(
     check_unseen(stored, data, about, bounds, quiet=quiet)
     if not quiet:
         say_assumed(table, task)
+        say_of_bounds(stored, bounds)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(
             table,

@@ -12,7 +12,7 @@ from eifffel import FairnessPathDisplay, Selection, load
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_unseen, describe, edit, read_bounds
+from eifffel.cli._editing import Bounds, check_unseen, describe, edit, read_bounds
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json
@@ -63,6 +63,7 @@ def path(
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     if data is None:
+        check_asks_nothing(bounds)
         summary = stored_summary(loaded, model)
     else:
         given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
@@ -100,6 +101,22 @@ def path(
         for what, where in (("table", out), ("picture", picture)):
             if where is not None:
                 say(f"The {what} is in {where}.")
+
+
+def check_asks_nothing(bounds: Bounds) -> None:
+    """Raise if something is asked for that only a table could answer."""
+    asked = {
+        "--alpha": bounds.alpha is not None,
+        "--confidence": bounds.confidence is not None,
+        "--objective": bounds.objective != "accuracy",
+        "--strategy": bounds.strategy != AUTO,
+        "--direction": bounds.direction != ANY,
+    }
+    for option, given in asked.items():
+        if given:
+            raise ValueError(
+                f"{option} needs a table, and without one this shows the path that the model was made by; name DATA"
+            )
 
 
 def tabulate(summary: dict[str, Any]) -> list[dict[str, Any]]:

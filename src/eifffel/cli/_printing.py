@@ -100,11 +100,7 @@ def _shown(key: str, value: dict[str, Any]) -> str:
 def print_path(summary: dict[str, Any]) -> None:
     """The trade-off for some bounds."""
     names = [group["name"] for group in summary["groups"]]
-    path = summary["path"]
-    title = (
-        f"What each bound costs: chosen on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}, measured on the "
-        f"{summary['rows']['name']}"
-    )
+    title = f"What each bound costs: {_words.tradeoff_words(summary)}"
     print_table(title, ["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(summary))
 
 

@@ -38,6 +38,7 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
                 }
             )
     names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
+    least = min(row["discrimination"] for row in rows)
     start = path["epsilons"][path["chosen_epsilon"]]
     chosen = alt.param(name="chosen", value=start["point"])
     epsilon = alt.param(name="epsilon", value=start["epsilon"])
@@ -49,7 +50,7 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
     tooltip = ["rows:N", "step:Q", "leaves:Q", "discrimination:Q", "accuracy:Q"]
     band = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(low="-epsilon", high="epsilon")
+        .transform_calculate(low="-epsilon" if path["confidence"] is None else str(least), high="epsilon")
         .mark_rect(color=GREEN, opacity=0.15, clip=True)
         .encode(x=alt.X("low:Q"), x2="high:Q")
     )

@@ -61,7 +61,8 @@ def point_cells(point: dict[str, Any]) -> dict[str, str]:
     cells = {
         "changed_leaves": f"{point['changed_leaves']:,}",
         "step": f"{point['step']:,}",
-        "selection_discrimination": _words.plain(selection["discrimination"], 4),
+        "selection_discrimination": _words.plain(selection["discrimination"], 4)
+        + ("" if selection["upper"] is None else f", at most {_words.plain(selection['upper'], 4)}"),
         "selection_accuracy": _words.plain(selection["accuracy"]),
         "discrimination": _words.fraction(point["overall"]["discrimination"]),
         "accuracy": _words.fraction(point["overall"]["accuracy"]),

@@ -81,6 +81,8 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     if s["path"] is not None:
         yield f"## The trade-off, on {rows}"
         yield ""
+        yield f"Steps {escape(_words.tradeoff_words(s))}."
+        yield ""
         names = [escape(group["name"]) for group in s["groups"]]
         yield from table(["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(s))
     if s["changed"] is not None:
@@ -172,7 +174,7 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
     among = "among the features" if s["sensitive_among_features"] else "not among the features"
     yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
     if s["selection"] is not None:
-        yield f"Asked for: {escape(_words.asked_words(s['selection']))}"
+        yield f"Asked for: {escape(_words.asked_words(s))}"
     for name, value in s["about"].items():
         if value is not None and name not in ("intended_use", "test_size"):
             yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"

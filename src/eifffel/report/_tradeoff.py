@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.exceptions import ConstraintNotMetWarning, SeenRowsWarning
-from eifffel.objective import name_objective
+from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning
+from eifffel.objective import name_loss
 from eifffel.path import FairnessPath
 from eifffel.report._estimates import measure_all, measure_groups, number
 from eifffel.selection import Selection
@@ -27,7 +27,7 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
         "rule": selection.rule,
         "alpha": selection.alpha,
         "confidence": selection.confidence,
-        "objective": name_objective(selection.objective),
+        "loss": name_loss(selection.objective),
         "chosen_on": {"rows": path.counts.rows, "n": int(path.counts.totals.sum())},
         "accuracy_on": {"rows": path.accuracy_counts.rows, "n": int(path.accuracy_counts.totals.sum())},
         "chosen_epsilon": bounds.index(selection.epsilon),
@@ -35,7 +35,7 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
             {"epsilon": epsilon, "point": place[choice.step], "met": choice.met}
             for epsilon, choice in zip(bounds, chosen, strict=True)
         ],
-        "points": [_point(path, measured, step) for step in steps],
+        "points": [_point(path, measured, step, selection.confidence) for step in steps],
     }
 
 
@@ -47,8 +47,8 @@ def _bounds(path: FairnessPath, selection: Selection) -> list[float]:
 
 def _select(path: FairnessPath, epsilon: float, selection: Selection) -> Selection:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConstraintNotMetWarning)  # the slider shows it
-        warnings.simplefilter("ignore", SeenRowsWarning)  # whoever selected has heard it
+        for category in (ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning):
+            warnings.simplefilter("ignore", category)  # the slider shows it, or whoever selected has heard it
         return path.select(
             epsilon=epsilon,
             alpha=selection.alpha,
@@ -58,7 +58,7 @@ def _select(path: FairnessPath, epsilon: float, selection: Selection) -> Selecti
         )
 
 
-def _point(path: FairnessPath, measured: FairnessPath, step: int) -> dict[str, Any]:
+def _point(path: FairnessPath, measured: FairnessPath, step: int, confidence: float | None) -> dict[str, Any]:
     counts = measured.counts
     return {
         "step": step,
@@ -68,6 +68,7 @@ def _point(path: FairnessPath, measured: FairnessPath, step: int) -> dict[str, A
             "discrimination": number(path.discrimination[step]),
             "accuracy": number(path.accuracy[step]),
             "accuracy_drop": number(path.accuracy_drop[step]),
+            "upper": None if confidence is None else number(path.upper_limits(confidence)[step]),
         },
         "overall": measure_all(counts.favorable[step], counts.totals),
         "groups": measure_groups(counts.favorable[step], counts.totals),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from eifffel.objective import name_objective
+from eifffel.objective import name_loss
 from eifffel.verdict import judge
 
 # By how much accuracy must exceed that of one decision for all.
@@ -36,16 +36,15 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     signed = selection is not None and selection["confidence"] is not None
     judged = judge(value, (low, high), epsilon, signed=signed)
     chosen = None if selection is None else bool(selection["met"])
-    past = ""
-    if signed and value < -epsilon:
-        past = f" It now favours the group {summary['groups'][0]['name']} by more than that."
+    past = signed and value < -epsilon
+    mark = "!" if past else "✓" if judged.holds else "✗"
     return {
         "epsilon": epsilon,
         "holds": judged.holds,
         "chosen": chosen,
         "certain": judged.certain,
-        "heading": "✗ The bound is not met" if chosen is False else f"{'✓' if judged.holds else '✗'} {judged.heading}",
-        "sentence": f"{facts}, {judged.clause}.{past}{_on_choice(selection, judged.holds)}{cost}{_say_losers(summary)}",
+        "heading": "✗ The bound is not met" if chosen is False else f"{mark} {judged.heading}",
+        "sentence": f"{facts}, {judged.clause}.{_on_choice(selection, judged.holds)}{cost}{_say_losers(summary)}",
     }
 
 
@@ -75,8 +74,8 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
     where = f"{sum(selection['n_rows']):,} {where}"
     sure = selection["confidence"]
     if not selection["met"]:
-        what = name_objective(selection["objective"])
-        limit = "" if selection["alpha"] is None else f" with a loss of {what} of at most {selection['alpha']:g}"
+        loss = name_loss(selection["objective"])
+        limit = "" if selection["alpha"] is None else f" with a {loss} of at most {selection['alpha']:g}"
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
     if sure is not None:

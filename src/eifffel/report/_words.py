@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from eifffel.objective import name_objective
+from eifffel.objective import name_loss
 
 UNKNOWN = "n/a"
 
@@ -42,7 +42,8 @@ GLOSSARY = (
     ("scoring rows", "the people by whom the order of the changes was found"),
     (
         "selection rows",
-        "the people on whom the step was chosen; rule first: the first step that keeps the bounds there",
+        "the people on whom the step was chosen; rule first: the first step that keeps the bounds there, or, with "
+        "confidence, that is certified to",
     ),
     ("test rows", "the people that had no part in any of this, on whom the model is measured"),
     ("effect", "of a changed leaf: how many scoring rows it holds, times the change of their score by it"),
@@ -108,26 +109,34 @@ def strategy_words(model: dict[str, Any]) -> str:
     return f"{words}, upwards only: no leaf becomes less favourable" if model["direction"] == "up" else words
 
 
-def asked_words(selection: dict[str, Any]) -> str:
-    """What was asked for, and where it was met."""
-    what = name_objective(selection["objective"])
-    alpha = (
-        f"no limit on the loss of {what}" if selection["alpha"] is None else f"alpha {selection['alpha']:g} of {what}"
-    )
+def asked_words(summary: dict[str, Any]) -> str:
+    """What was asked for, and what was measured where the step was chosen."""
+    selection = summary["selection"]
+    loss = name_loss(selection["objective"])
+    alpha = f"no limit on the {loss}" if selection["alpha"] is None else f"alpha {selection['alpha']:g} ({loss})"
     sure = "" if selection["confidence"] is None else f", confidence {selection['confidence']:g}"
-    unprivileged, privileged = selection["n_rows"]
-    return (
-        f"epsilon {selection['epsilon']:g}, {alpha}{sure}, rule {selection['rule']}; "
-        f"{'met' if selection['met'] else 'NOT MET'} on {unprivileged + privileged:,} "
-        f"{selection['discrimination_rows']} ({unprivileged:,} and {privileged:,} in the two groups) at step "
-        f"{selection['step']:,}, where the difference is {_selected(selection)}, and the loss of {what} "
-        f"{selection['objective_drop']:.3f} on the {selection['accuracy_rows']}"
+    rows = " and ".join(
+        f"{n:,} {group['name']}" for n, group in zip(selection["n_rows"], summary["groups"], strict=True)
     )
-
-
-def _selected(selection: dict[str, Any]) -> str:
     low, high = selection["interval"] or (None, None)
     level = 95 if selection["confidence"] is None else 100 * selection["confidence"]
-    shown = fraction({"value": selection["discrimination"], "low": low, "high": high})
-    upper = "" if selection["upper"] is None else f", at most {selection['upper']:.3f}"
-    return f"{shown}{upper}, {level:g}% limits"
+    difference = fraction({"value": selection["discrimination"], "low": low, "high": high})
+    upper = "" if selection["upper"] is None else f", one-sided at most {selection['upper']:.3f}"
+    return (
+        f"epsilon {selection['epsilon']:g}, {alpha}{sure}, rule {selection['rule']}; "
+        f"{'met' if selection['met'] else 'NOT MET'} on {sum(selection['n_rows']):,} "
+        f"{selection['discrimination_rows']} ({rows}) at step {selection['step']:,}, where the difference is "
+        f"{difference}, a {level:g}% interval{upper}; {loss} {selection['objective_drop']:.3f} on "
+        f"{selection['n_accuracy_rows']:,} {selection['accuracy_rows']}"
+    )
+
+
+def tradeoff_words(summary: dict[str, Any]) -> str:
+    """By what the steps of a trade-off were chosen, and where they were measured."""
+    path = summary["path"]
+    sure = "" if path["confidence"] is None else f" with {100 * path['confidence']:g}% confidence"
+    limit = "" if path["alpha"] is None else f", {path['loss']} at most {path['alpha']:g}"
+    return (
+        f"chosen{sure} on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}{limit}, measured on "
+        f"{summary['rows']['n']:,} {summary['rows']['name']}"
+    )
