@@ -253,7 +253,7 @@ def said_here(capsys, *arguments):
         ),
         (fit_words("people.csv", "--epsilon", "5"), "--epsilon must be in [0, 1], got 5.0; write 0.05 for 5 percent"),
         (fit_words("people.csv", "--epsilon", "a"), "'--epsilon'"),
-        (fit_words("people.csv", "--alpha", "-1"), "--alpha must be in [0, 1] or None, got -1.0"),
+        (fit_words("people.csv", "--alpha", "-1"), "--alpha must be in [0, 1], got -1.0"),
         (fit_words("people.csv", "--test-size", "1"), "--test-size must be strictly between 0 and 1, got 1.0"),
         (fit_words("people.csv", "--strategy", "magic"), "--strategy must be one of 'auto', 'leaf', 'tree', 'shift'"),
         (fit_words("people.csv", "--model", "svm"), "--model must be one of 'rf', 'extra-trees', 'hgb'"),
