@@ -8,7 +8,7 @@ from scipy.special import xlogy
 from scipy.stats import binom, binomtest, norm
 
 from eifffel._kernels import score_statistic
-from eifffel.intervals import difference_interval, difference_limit, rate_interval, ratio_interval
+from eifffel.intervals import difference_interval, difference_limit, rate_interval, ratio_interval, score_limit
 
 COUNTS = st.integers(1, 500).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole)))
 
@@ -32,7 +32,23 @@ def test_differences_are_those_that_are_printed():
         ((14, 17, 7, 15), (0.02152622, 0.6408332)),
     ]
     for counts, printed in cases:
-        np.testing.assert_allclose(difference_interval(*counts), printed, atol=2e-7)
+        part, whole, other_part, other_whole = counts
+        low = -score_limit(other_part, other_whole, part, whole, 0.975)
+        np.testing.assert_allclose([low, score_limit(*counts, 0.975)], printed, atol=2e-7)
+
+
+@settings(deadline=None)
+@given(COUNTS, COUNTS, st.sampled_from([0.9, 0.95, 0.99]))
+def test_where_decisions_are_few_exact_limits_have_their_say(one, other, confidence):
+    limit, score = difference_limit(*one, *other, confidence), score_limit(*one, *other, confidence)
+    fewest = min(one[0], one[1] - one[0], other[0], other[1] - other[0])
+    if fewest >= 15:
+        assert limit == score
+        return
+    ends = [binomtest(*counts).proportion_ci(2 * confidence - 1, method="exact") for counts in (one, other)]
+    rates = [counts[0] / counts[1] for counts in (one, other)]
+    exact = rates[0] - rates[1] + np.hypot(ends[0].high - rates[0], rates[1] - ends[1].low)
+    assert limit == pytest.approx(max(min(exact, 1), score), abs=1e-9)
 
 
 def likelihood(counts, rate, difference):
@@ -87,7 +103,7 @@ def test_the_statistic_restricts_the_rates_to_the_difference_and_corrects_for_sk
 def test_all_beyond_the_limit_is_rejected_and_the_limit_itself_is_not(one, other, confidence, difference):
     counts = tuple(map(float, (*one, *other)))
     estimate = one[0] / one[1] - other[0] / other[1]
-    limit = float(difference_limit(*counts, confidence))
+    limit = float(score_limit(*counts, confidence))
     assert limit >= estimate
     if difference > limit + 1e-9:
         assert score_statistic(*counts, difference) <= -norm.ppf(confidence)
@@ -96,27 +112,29 @@ def test_all_beyond_the_limit_is_rejected_and_the_limit_itself_is_not(one, other
 
 
 @pytest.mark.parametrize(
-    ("rates", "sizes"),
+    ("rates", "sizes", "least"),
     [
-        ((0.12, 0.17), (163, 337)),
-        ((0.39, 0.44), (200, 300)),
-        ((0.25, 0.30), (30, 470)),
-        ((0.10, 0.15), (30, 900)),
-        ((0.01, 0.06), (100, 900)),
+        ((0.12, 0.17), (163, 337), 0.048),
+        ((0.39, 0.44), (200, 300), 0.048),
+        ((0.20, 0.25), (100, 900), 0.048),
+        ((0.25, 0.30), (30, 470), 0.03),
+        ((0.01, 0.06), (100, 900), 0.01),
+        # Without the exact limits these are from 9% to 12%.
+        ((0.95, 1.00), (41, 300), 0),
+        ((0.93, 0.98), (30, 3000), 0),
+        ((0.98, 1.00), (200, 300), 0),
+        ((0.02, 0.07), (1000, 30), 0),
     ],
 )
-def test_the_test_is_of_its_level_whatever_the_sizes(rates, sizes):
-    """How often it rejects the bound that is the truth, over all outcomes.
-
-    Without the correction for skewness these are up to 6.1%.
-    """
+def test_the_test_is_of_its_level_whatever_the_sizes(rates, sizes, least):
+    """How often it rejects the bound that is the truth, over all outcomes; where decisions are few it may be less."""
     counts = [np.arange(size + 1) for size in sizes]
     chance = np.outer(*(binom.pmf(count, size, rate) for count, size, rate in zip(counts, sizes, rates, strict=True)))
     part, other = np.meshgrid(*counts, indexing="ij")
     likely = chance > 1e-9
     limits = difference_limit(other[likely], sizes[1], part[likely], sizes[0], 0.95)
     rejected = chance[likely][limits <= round(rates[1] - rates[0], 6)].sum()
-    assert rejected == pytest.approx(0.05, abs=0.002)
+    assert least <= rejected <= 0.052
 
 
 @given(COUNTS, COUNTS)

@@ -19,7 +19,8 @@ LAYERS = [
     ["counts", "strategies"],
     ["scoring", "objective"],
     ["leaves"],
-    ["ensembles", "datasets", "metrics", "intervals", "seen", "verdict"],
+    ["ensembles", "datasets", "metrics", "intervals", "verdict"],
+    ["seen"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

@@ -4,17 +4,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from draws import people
-from eifffel import SeenRowsWarning, trace_path, view_ensemble
+from eifffel import SeenRowsWarning, trace_path
 from eifffel.datasets import make_biased_classification
-from eifffel.seen import SeenRows
+from eifffel.seen import SeenRows, hash_rows
 
 rows = make_biased_classification(3000, random_state=0)
 X, y, s = rows.data, rows.target, rows.sensitive
 TRAIN, HELD_OUT = slice(0, 1500), slice(1500, 3000)
 MODELS = {
+    "one tree": DecisionTreeClassifier(random_state=0),
     "forest": RandomForestClassifier(20, random_state=0),
     "shallow forest": RandomForestClassifier(20, max_depth=4, random_state=0),
     "boosted": HistGradientBoostingClassifier(max_iter=20, random_state=0),
@@ -81,8 +84,30 @@ def test_coarse_rows_that_look_alike_are_not_taken_for_the_same(seed, n_values, 
     assert not path.counts.seen
 
 
-def test_it_is_a_matter_of_rows_not_of_their_order():
-    view = view_ensemble(MODELS["forest"].fit(X[TRAIN], y[TRAIN]))
-    first, second = (SeenRows.of(view.apply(view.check_rows(part))) for part in (X[:500], X[:500][::-1]))
-    np.testing.assert_array_equal(first.signature, second.signature)
-    assert first.overlap(second)
+@pytest.mark.parametrize("which", [np.repeat(np.arange(1500), 2), np.arange(1500)[::-1]], ids=["twice", "turned"])
+def test_repeated_and_in_another_order_they_are_the_same(which):
+    assert SeenRows.of(X[TRAIN]).overlap(SeenRows.of(X[which]))
+    assert not SeenRows.of(X[TRAIN]).overlap(SeenRows.of(X[HELD_OUT]))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_rows_are_the_same_in_every_form(library):
+    frames = pytest.importorskip(library)
+    words = np.where(X[:, 0] > 0, "much", "little").astype(object)
+    columns = {"word": words, **{f"x{k}": X[:, k] for k in range(X.shape[1])}}
+    frame = frames.DataFrame(columns)
+    array = np.column_stack([words, X.astype(object)])
+    np.testing.assert_array_equal(hash_rows(frame), hash_rows(array))
+    assert len(np.unique(hash_rows(frame))) == len(np.unique(hash_rows(X))) == len(np.unique(X, axis=0))
+
+
+def test_sparse_rows_too():
+    kept = np.where(np.random.default_rng(0).random(X.shape) < 0.5, X, 0)
+    np.testing.assert_array_equal(hash_rows(csr_matrix(kept)), hash_rows(kept))
+
+
+def test_missing_values_have_no_part_in_it():
+    gaps = X[:50].copy()
+    gaps[::3, 0] = np.nan
+    np.testing.assert_array_equal(hash_rows(gaps), hash_rows(np.where(np.isnan(gaps), 0, gaps)))
+    assert (hash_rows(gaps)[::3] != hash_rows(X[:50])[::3]).all()

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import binomtest, norm
 
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._kernels import score_statistic
 from eifffel.counts import PathCounts
-from eifffel.intervals import difference_interval, difference_limit
+from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.selection import RULES, certify, select_step
 
 ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy"}
@@ -91,9 +91,18 @@ def walk(steps, n, epsilon, confidence):
     """Fixed-sequence testing as it is told: the steps that are passed from the end on."""
     passed = []
     for k in reversed(range(len(steps))):
-        a, b, c, d = map(float, steps[k])
-        if score_statistic(c + d, n, a + b, n, epsilon) > -norm.ppf(confidence):
+        a, b, c, d = steps[k]
+        unprivileged, privileged = a + b, c + d
+        if score_statistic(float(privileged), float(n), float(unprivileged), float(n), epsilon) > -norm.ppf(confidence):
             break
+        if min(privileged, n - privileged, unprivileged, n - unprivileged) < FEW:
+            ends = [
+                binomtest(count, n).proportion_ci(2 * confidence - 1, method="exact")
+                for count in (unprivileged, privileged)
+            ]
+            reach = np.hypot(ends[1].high - privileged / n, unprivileged / n - ends[0].low)
+            if (privileged - unprivileged) / n + reach > epsilon:
+                break
         passed.append(k)
     return passed
 
@@ -110,7 +119,7 @@ def test_confidence_walks_from_the_end_and_stops_at_the_first_step_that_is_not_r
     steps, epsilon, alpha, confidence, rule
 ):
     measured = counts(steps, each=40)
-    passed = walk(steps, 80.0, epsilon, confidence)
+    passed = walk(steps, 80, epsilon, confidence)
     np.testing.assert_array_equal(np.flatnonzero(certify(measured.limits(confidence), epsilon)), sorted(passed))
     chosen = quietly(measured, epsilon=epsilon, alpha=alpha, confidence=confidence, rule=rule)
     drop = measured.drop("accuracy")
@@ -256,9 +265,11 @@ def test_where_the_end_cannot_be_certified_it_says_how_many_rows_would_do():
     assert "at most" in message
     assert "on 1,100 selection rows" in message
     (n,) = needed(message)
-    # So many would do, and a tenth less would not.
-    assert difference_limit(290, 1000, 0.3 * n, n, 0.95) <= 0.05
-    assert difference_limit(290, 1000, 0.3 * 0.85 * n, 0.85 * n, 0.95) > 0.05
+    # So many do about four times in five.
+    drawn = np.random.default_rng(0).binomial(n, 0.3, 4000)
+    others = np.random.default_rng(1).binomial(1000, 0.29, 4000)
+    certified = (difference_limit(others, 1000, drawn, n, 0.95) <= 0.05).mean()
+    assert 0.7 < certified < 0.9
 
 
 def test_where_one_group_alone_would_not_do_it_asks_for_both():
@@ -266,8 +277,8 @@ def test_where_one_group_alone_would_not_do_it_asks_for_both():
     message = unmet(few, epsilon=0.02)
     first, second = needed(message)
     assert first == second
-    assert difference_limit(0.5 * first, first, 0.5 * first, first, 0.95) <= 0.02
-    assert difference_limit(0.42 * first, 0.85 * first, 0.42 * first, 0.85 * first, 0.95) > 0.02
+    one, other = np.random.default_rng(0).binomial(first, 0.5, (2, 4000))
+    assert 0.7 < (difference_limit(one, first, other, first, 0.95) <= 0.02).mean() < 0.9
 
 
 def test_where_the_end_breaks_the_bound_no_rows_help():

@@ -1,5 +1,9 @@
 """The verdict on a bound, and on whether it still holds."""
 
+import pickle
+from dataclasses import replace
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
@@ -84,6 +88,29 @@ def test_weighted_rows_have_no_interval(path):
     assert verdict.interval is None
     assert not verdict.certain
     assert "weighted rows have no interval" in verdict.sentence
+
+
+def test_a_step_past_zero_is_judged_by_what_was_asked_for(path):
+    choice = replace(path.select(epsilon=0.05, confidence=0.8), step=path.n_steps)
+    verdict = path.verdict(choice)
+    assert verdict.discrimination < -0.3
+    assert (verdict.holds, verdict.heading) == (True, "Past zero: the other group is favoured now")
+    assert not path.verdict(replace(choice, confidence=None)).holds
+    narrow, wide = verdict.interval, path.verdict(replace(choice, confidence=0.99)).interval
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+def test_accuracy_names_its_rows_where_they_are_others(path):
+    unlabelled = path.measure(X[2000:4000], None, s[2000:4000])
+    verdict = path.measure(X[4000:], y[4000:], s[4000:]).verdict(unlabelled.select(epsilon=0.05))
+    assert "on the selection rows." in verdict.sentence
+    if find_spec("pandas"):
+        assert "selection_accuracy" in unlabelled.to_frame()
+
+
+def test_a_stored_path_keeps_nothing_of_its_rows(path):
+    assert path.scored is not None
+    assert pickle.loads(pickle.dumps(path)).scored is None
 
 
 def test_something_else_than_a_selection(path):

@@ -126,6 +126,31 @@ def check_table(X: Any) -> None:
         )
 
 
+def named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
+    """The columns of a table that is not sparse: numbers as they are, anything else as objects."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(frame, nw.DataFrame):
+        return [(str(name), _column_values(frame[name])) for name in frame.columns]
+    array = np.asarray(X)
+    return [
+        (f"x{k}", array[:, k] if array.dtype != object else _as_numbers(array[:, k])) for k in range(array.shape[1])
+    ]
+
+
+def _column_values(series: Any) -> np.ndarray:
+    if series.dtype.is_numeric():
+        return np.asarray(series.cast(nw.Float64).to_numpy())
+    return np.array(series.to_list(), dtype=object)
+
+
+def _as_numbers(column: np.ndarray) -> np.ndarray:
+    """Numbers in a column of objects as numbers."""
+    try:
+        return np.array([np.nan if value is None else value for value in column.tolist()], np.float64)
+    except (TypeError, ValueError):
+        return column
+
+
 def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless ``n_jobs`` is ``None`` or an integer other than 0."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):

@@ -156,7 +156,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         if self.confidence is not None and sample_weight is not None:
             raise ValueError(
                 f"confidence={self.confidence:g} counts people, and sample_weight makes some of them count more than "
-                "others; leave one of the two out"
+                "others; leave one of the two out, or weigh only the scoring rows, with trace_path"
             )
         check_n_jobs(self.n_jobs)
         model = self.estimator.estimator if self._frozen else self.estimator
@@ -209,7 +209,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
         confidence: Any = UNCHANGED,
         objective: Any = UNCHANGED,
     ) -> "EiFFFeLClassifier":
-        """The same fitted path under another bound: a new classifier, without refitting."""
+        """The same fitted path under another bound: a new classifier, without refitting.
+
+        Of several bounds tried with ``confidence`` on the same rows, only one chosen beforehand has it.
+        """
         check_is_fitted(self, "estimator_")
         given = {"epsilon": epsilon, "alpha": alpha, "rule": rule, "confidence": confidence, "objective": objective}
         other = copy.copy(self)

@@ -6,11 +6,14 @@ Each returns ``low`` and ``high``, NaN where there is nothing to count.
 from functools import cache
 
 import numpy as np
+from scipy.special import betaincinv
 from scipy.stats import norm
 
 from eifffel import _kernels
 
 CONFIDENCE = 0.95
+# With fewer decisions of either kind in a group, approximate limits of differences are not trusted.
+FEW = 15
 
 
 @cache
@@ -39,7 +42,7 @@ def difference_interval(
     other_whole: np.ndarray,
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The score interval of ``part / whole - other_part / other_whole``, corrected for skewness (Laud 2017)."""
+    """The interval of ``part / whole - other_part / other_whole`` between two one-sided limits."""
     one_sided = (1 + confidence) / 2
     high = difference_limit(part, whole, other_part, other_whole, one_sided)
     return -difference_limit(other_part, other_whole, part, whole, one_sided), high
@@ -48,7 +51,26 @@ def difference_interval(
 def difference_limit(
     part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
 ) -> np.ndarray:
-    """The upper limit of such a difference: the score test rejects, at 1 - ``confidence``, each that is larger."""
+    """The upper limit of such a difference: the score test rejects, at 1 - ``confidence``, each that is larger.
+
+    Where a group has fewer than `FEW` of either decision the test errs too often, and the limit is no smaller than the
+    one that exact limits of the two rates give.
+    """
+    part, whole, other_part, other_whole = (
+        np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
+    )
+    limit = score_limit(part, whole, other_part, other_whole, confidence)
+    fewest = np.minimum(np.minimum(part, whole - part), np.minimum(other_part, other_whole - other_part))
+    few = fewest < FEW
+    if not few.any():
+        return limit
+    return np.where(few, np.fmax(limit, _exact_limit(part, whole, other_part, other_whole, confidence)), limit)
+
+
+def score_limit(
+    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+) -> np.ndarray:
+    """The upper limit of a difference of rates by the score test corrected for skewness (Laud 2017)."""
     given = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)))
     counts = [np.ravel(count) for count in given]
     known = (counts[1] > 0) & (counts[3] > 0)
@@ -57,6 +79,19 @@ def difference_limit(
     _kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
     limits[known] = found
     return limits.reshape(given[0].shape)
+
+
+def _exact_limit(
+    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+) -> np.ndarray:
+    """The upper limit from those of Clopper and Pearson, whose distances are added as those of Newcombe's are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate, other = part / whole, other_part / other_whole
+        up = np.where(part == whole, 1.0, betaincinv(part + 1, np.maximum(whole - part, 1e-9), confidence))
+        down = np.where(
+            other_part == 0, 0.0, betaincinv(np.maximum(other_part, 1e-9), other_whole - other_part + 1, 1 - confidence)
+        )
+    return np.minimum(rate - other + np.hypot(up - rate, other - down), 1.0)
 
 
 def ratio_interval(

@@ -153,6 +153,8 @@ class FairnessPath:
         Of each step by itself; `select` says which of them hold together.
         """
         check_confidence(confidence)
+        if confidence is None:
+            raise TypeError("confidence must be a number of at least 0.5 and below 1, got None")
         if self.counts.weighted:
             raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
         return self.counts.limits(confidence)
@@ -263,7 +265,12 @@ class FairnessPath:
         upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
         was = (
             f" The step was chosen{sure} on {sum(selection.n_rows):,} {selection.discrimination_rows}, with "
-            f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} there."
+            f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
+            + (
+                "there."
+                if selection.accuracy_rows == selection.discrimination_rows
+                else f"on the {selection.accuracy_rows}."
+            )
         )
         known = " Leaves were scored by these rows, so that they say little of other people." * self.counts.seen
         return Verdict(
@@ -414,7 +421,7 @@ class FairnessPath:
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         placed = PlacedRows(X, index, rows, "measured rows")
-        seen = self.scored is not None and self.scored.overlap(SeenRows.of(index))
+        seen = self.scored is not None and self.scored.overlap(SeenRows.of(X))
         counts, at_hand = measure_rows(view, placed, self.order, seen=seen, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
         return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand)
@@ -422,13 +429,13 @@ class FairnessPath:
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """One row per step: its position, discrimination, accuracy and selection rates.
 
-        Accuracy is called ``scoring_accuracy`` where the selection rows have no labels.
+        Where the rows have no labels, accuracy is called by the rows that it is of, such as ``scoring_accuracy``.
 
         ``backend`` is ``"pandas"`` or ``"polars"``.
         """
         check_choice("backend", backend, ("pandas", "polars"))
         import_optional(backend, "to_frame needs")
-        where = "" if self.accuracy_counts.rows == self.counts.rows else "scoring_"
+        where = "" if self.accuracy_counts is self.counts else f"{self.accuracy_counts.rows.split()[0]}_"
         columns = {
             "step": np.arange(self.n_steps + 1),
             "position": self.positions,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
@@ -14,6 +15,8 @@ from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 RULES = ("first", "most_accurate", "paper")
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
+# How often so many rows as are advised would do.
+POWER = 0.8
 # More rows of a group than this are no advice.
 MOST_ROWS = 1e9
 
@@ -230,8 +233,9 @@ def _why_uncertain(selection: Selection, counts: PathCounts, groups: tuple[Any, 
     if upper[-1] <= selection.epsilon:
         first = int(np.argmax(certify(upper, selection.epsilon)))
         return (
-            f"steps from {first} on are certified, and each of them has a {name_loss(selection.objective)} of more "
-            f"than alpha. {step}. Allow a larger alpha or epsilon, or give more rows to choose on"
+            f"steps from {first} on are certified, and on the {selection.accuracy_rows} each of them has a "
+            f"{name_loss(selection.objective)} of more than alpha. {step}. Allow a larger alpha or epsilon, or give "
+            "more rows to choose on"
         )
     rates = counts.selection_rates[-1]
     if rates[1] - rates[0] >= selection.epsilon:
@@ -244,7 +248,8 @@ def _why_uncertain(selection: Selection, counts: PathCounts, groups: tuple[Any, 
 def _rows_needed(
     rates: np.ndarray, n_rows: np.ndarray, groups: tuple[Any, Any], epsilon: float, confidence: float
 ) -> str:
-    """About how many rows of which group would certify a step that has these rates."""
+    """About how many rows of which group would certify a step that has these rates, four times in five."""
+    confidence = float(norm.cdf(norm.ppf(confidence) + norm.ppf(POWER)))
 
     def certifies(n: np.ndarray) -> bool:
         return bool(difference_limit(rates[1] * n[1], n[1], rates[0] * n[0], n[0], confidence) <= epsilon)
@@ -272,7 +277,7 @@ def _rows_needed(
         f"{_round_up(n_rows[g] * factor):,} rows of group {groups[g]!r} (there are {n_rows[g]:,})"
         for g in np.flatnonzero(grown)
     ]
-    return f"for that, about {' and '.join(wanted)} would be needed"
+    return f"for that, about {' and '.join(wanted)} would be needed, to succeed four times in five"
 
 
 def _round_up(n: float) -> int:

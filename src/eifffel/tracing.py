@@ -135,10 +135,10 @@ def trace_path(
     scored = PlacedRows(X, scoring_index, scoring, "scoring rows")
     counts = count_leaves(view, scored, **work)
     edits = STRATEGIES[strategy].order(view, scored, counts, direction=direction, **work)
-    chosen_on, seen, scored_rows = scored, True, SeenRows.of(scoring_index)
+    chosen_on, seen, scored_rows = scored, True, SeenRows.of(X)
     if select_on is not None:
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
-        seen = scored_rows.overlap(SeenRows.of(chosen_on.index))
+        seen = scored_rows.overlap(SeenRows.of(select_X))
     order = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
     order.review(view, chosen_on)
     path_counts, at_hand = measure_rows(view, chosen_on, order, seen=seen, **work)

@@ -88,6 +88,13 @@ def test_a_copy_of_the_table_is_the_table(folder):
     assert "knows most of its rows" in json.loads(done.stdout)["about"]["data"]
 
 
+def test_the_table_that_trained_a_model_is_known_after_another_edit(folder):
+    assert flip(folder, "others.csv", "--epsilon", "0.3", "--quiet").returncode in (0, 3)
+    words = ("--confidence", "0.9", "--seed", "7", "--out", "third.skops", "--quiet")
+    done = run("flip", "other.skops", "people.csv", *words, cwd=folder)
+    assert "is the table that it was made from, split otherwise" in error_of(done)
+
+
 def test_what_is_no_longer_asked_for_is_said(folder):
     done = flip(folder, "people.csv", "--epsilon", "0.2")
     assert "the model was edited with --confidence 0.9, and this edit is without" in done.stderr

@@ -317,6 +317,13 @@ def test_an_edited_model_by_itself_is_judged_by_the_bound_of_its_record():
     assert summarize(clf.estimator_, X, y, sensitive_features=other)["verdict"]["epsilon"] is None
 
 
+def test_rows_that_scored_leaves_are_said_to_be():
+    made = summarize(classifier(), *people(3000, 0)[:2], sensitive_features=people(3000, 0)[2])
+    assert made["rows"]["seen"]
+    assert "Leaves were scored by these rows" in made["verdict"]["sentence"]
+    assert not summary()["rows"]["seen"]
+
+
 def test_past_zero_it_says_who_is_favoured_now():
     made = summary(strategy="shift", confidence=0.8)
     far = json.loads(json.dumps(made))
@@ -352,7 +359,7 @@ def test_options_that_contradict_the_edit_are_refused():
     with pytest.raises(ValueError, match=r"the model is that of step \d+, and the selection is step"):
         summarize(edited, X, y, sensitive_features=s, path=path, selection=path.select(epsilon=0.15))
     with pytest.raises(
-        ValueError, match="about must be one of 'data', 'split', 'test_size', 'seed', 'command', 'intended_use'"
+        ValueError, match="about must be one of 'data', 'split', 'test_size', 'seed', 'trained_on', 'command'"
     ):
         summarize(edited, X, y, sensitive_features=s, about={"dataa": "x"})
 

@@ -61,6 +61,26 @@ def test_shifts_of_boosted_models(name):
 
 
 @pytest.mark.parametrize("favorable", [0, 1])
+@pytest.mark.parametrize("n_trees", [10, 20, 50])
+def test_ties_of_full_grown_forests_are_not_lost_by_rounding(n_trees, favorable):
+    people, fresh = (make_biased_classification(n, random_state=seed) for seed, n in ((0, 600), (1, 1500)))
+    model = RandomForestClassifier(n_trees, random_state=0).fit(people.data, people.target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = trace_path(
+            model,
+            people.data,
+            people.target,
+            sensitive_features=people.sensitive,
+            strategy="shift",
+            direction="up",
+            favorable=favorable,
+        )
+    for rows in (people.data, fresh.data):
+        check_nobody_loses(path, rows, np.unique(np.linspace(0, path.n_steps, 10).astype(int)))
+
+
+@pytest.mark.parametrize("favorable", [0, 1])
 @pytest.mark.parametrize("threshold", [None, 0.3, 0.7])
 @pytest.mark.parametrize("strategy", ["leaf", "tree", "shift"])
 def test_forests_with_a_cut_off(strategy, threshold, favorable):

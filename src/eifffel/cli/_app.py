@@ -177,6 +177,7 @@ OPTIONS = {
     "data_home": "--data-home",
     "privileged= the other one": "--privileged naming the other one",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
+    "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }
 
 

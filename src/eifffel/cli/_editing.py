@@ -104,13 +104,15 @@ def edit(
     bounds: Bounds,
     *,
     trained: bool,
+    trained_on: dict[str, Any] | None = None,
     about: dict[str, Any],
     sensitive_columns: tuple[str, ...],
     progress: Progress,
 ) -> Edited:
     """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
 
-    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves.
+    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves, and ``trained_on``
+    what its record says of the table that it was trained on.
     """
     assert table.y is not None
     classes = check_binary_labels(table.y)
@@ -159,7 +161,15 @@ def edit(
             favorable_name=None if task.labels is None else task.labels[1],
             sensitive_name=task.sensitive,
             sensitive_columns=sensitive_columns,
-            about={"split": split, "test_size": bounds.test_size, "seed": bounds.seed, **about},
+            about={
+                "split": split,
+                "test_size": bounds.test_size,
+                "seed": bounds.seed,
+                "trained_on": trained_on
+                if trained
+                else {"data": about["data"], "test_size": bounds.test_size, "seed": bounds.seed},
+                **about,
+            },
         )
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
@@ -187,8 +197,8 @@ def say_assumed(table: Labelled, task: Task) -> None:
 
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
-    about = _made_from(model)
-    if hash_file(data) in str(about.get("data")) and (seed is None or seed != about["seed"]):
+    made = trained_on(model) or {}
+    if hash_file(data) in str(made.get("data")) and (seed is None or seed != made["seed"]):
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
@@ -201,7 +211,7 @@ def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, 
     """
     if bounds.confidence is None:
         return
-    made = _made_from(model)
+    made = trained_on(model) or {}
     known = hash_file(data) in str(made.get("data"))
     same_rows = str(made.get("data")).endswith(about["data"].removeprefix(data.name))  # whatever the file is called
     if known and not (same_rows and made["test_size"] == bounds.test_size and made["seed"] == bounds.seed):
@@ -230,15 +240,15 @@ def say_of_bounds(model: Any, bounds: Bounds) -> None:
 
 def known_rows(model: Any, data: Path) -> str:
     """What a report must say of a table that a model was made from."""
-    known = hash_file(data) in str(_made_from(model).get("data"))
+    known = hash_file(data) in str((trained_on(model) or {}).get("data"))
     return "; the model was made from this table and knows most of its rows" if known else ""
 
 
-def _made_from(model: Any) -> dict[str, Any]:
-    """What the record of a model says of the table that it was made from."""
+def trained_on(model: Any) -> dict[str, Any] | None:
+    """What the record of a model says of the table that it was trained on: the table, seed and test size."""
     record = find_record(model) or {}
-    about: dict[str, Any] = json.loads(record.get("summary") or "{}").get("about", {})
-    return about
+    known: dict[str, Any] | None = json.loads(record.get("summary") or "{}").get("about", {}).get("trained_on")
+    return known
 
 
 def known_task(model: Any, **given: str | None) -> Task:

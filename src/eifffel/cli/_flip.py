@@ -7,7 +7,16 @@ import typer
 
 from eifffel import load
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, say_assumed, say_of_bounds, say_of_rows
+from eifffel.cli._editing import (
+    check_unseen,
+    describe,
+    edit,
+    read_bounds,
+    say_assumed,
+    say_of_bounds,
+    say_of_rows,
+    trained_on,
+)
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_for_edit, sensitive_among
@@ -76,6 +85,7 @@ def flip(
             lambda X, y, progress: original,
             bounds,
             trained=True,
+            trained_on=trained_on(stored),
             about=about,
             sensitive_columns=sensitive_among(table, task),
             progress=progress,

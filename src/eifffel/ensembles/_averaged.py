@@ -189,5 +189,9 @@ class AveragedView(EnsembleView):
         room = np.where(away > 0, 1 - cut, cut)
         with np.errstate(divide="ignore"):
             scale = float(min(1.0, np.min(room / np.abs(away))))
-        favorable = np.clip(cut + scale * away, 0, 1)
+        favorable = cut + scale * away
+        if self.comparison in (_kernels.TIE_IS_FAVORABLE, _kernels.FAVORABLE_REACHES) and (amount <= 0).all():
+            # Where nothing is taken off, rounding must not take a tie away: more than it can, and no more than is told.
+            favorable += self.rounding / 8
+        favorable = np.clip(favorable, 0, 1)
         return np.column_stack([1 - favorable, favorable]), scale

@@ -176,7 +176,7 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
     if s["selection"] is not None:
         yield f"Asked for: {escape(_words.asked_words(s))}"
     for name, value in s["about"].items():
-        if value is not None and name not in ("intended_use", "test_size"):
+        if value is not None and name not in ("intended_use", "test_size", "trained_on"):
             yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"
     if s["calibration"] is not None:
         yield (

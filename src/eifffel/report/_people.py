@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
+from eifffel._validation import named_columns
 from eifffel.ensembles import Column, plain_columns, view_ensemble
 from eifffel.ensembles._columns import INFREQUENT
 from eifffel.rules import Rule, read_rules
@@ -115,7 +115,7 @@ def as_numbers(X: Any) -> Table:
     if issparse(X):
         names = [f"x{k}" for k in range(X.shape[1])]
         return Table(X.tocsr(), plain_columns(names), np.zeros(X.shape[1], bool))
-    named = _named_columns(X)
+    named = named_columns(X)
     values: list[np.ndarray] = []
     columns: list[Column] = []
     for name, column in named:
@@ -129,28 +129,6 @@ def as_numbers(X: Any) -> Table:
             columns.append(Column(f"{name}_{category}", name, category))
     matrix = np.column_stack(values)
     return Table(matrix, columns, np.isnan(matrix).any(axis=0))
-
-
-def _named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        return [(str(name), _numpy(frame[name])) for name in frame.columns]
-    array = np.asarray(X)
-    return [(f"x{k}", array[:, k] if array.dtype != object else _tidy(array[:, k])) for k in range(array.shape[1])]
-
-
-def _numpy(series: Any) -> np.ndarray:
-    if series.dtype.is_numeric():
-        return series.cast(nw.Float64).to_numpy()
-    return np.array(series.to_list(), dtype=object)
-
-
-def _tidy(column: np.ndarray) -> np.ndarray:
-    """Numbers in a column of objects as numbers."""
-    try:
-        return np.array([np.nan if value is None else value for value in column.tolist()], np.float64)
-    except (TypeError, ValueError):
-        return column
 
 
 def _is_missing(value: Any) -> bool:

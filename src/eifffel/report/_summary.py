@@ -35,7 +35,7 @@ from eifffel.report._verdict import say_verdict
 from eifffel.selection import Selection
 
 SCHEMA_NAME = "eifffel-report-2"
-ABOUT = ("data", "split", "test_size", "seed", "command", "intended_use")
+ABOUT = ("data", "split", "test_size", "seed", "trained_on", "command", "intended_use")
 
 Summary = dict[str, Any]
 
@@ -97,7 +97,8 @@ def summarize(
     sensitive_columns : tuple of str
         The columns of ``X`` that hold it, if any: rules that ask for them are marked.
     about : dict, optional
-        What else the report should say: ``data``, ``split``, ``test_size``, ``seed``, ``command``, ``intended_use``.
+        What else the report should say: ``data``, ``split``, ``test_size``, ``seed``, ``trained_on``, ``command``,
+        ``intended_use``.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def summarize(
     totals = encoded.weigh_cells()
     summary: Summary = {
         "schema": SCHEMA_NAME,
-        "rows": {"name": rows, "n": int(totals.sum()), "labelled": y is not None},
+        "rows": {"name": rows, "n": int(totals.sum()), "labelled": y is not None, "seen": False},
         "favorable": one_line(coding.classes.tolist()[coding.favorable] if favorable_name is None else favorable_name),
         "sensitive": one_line(sensitive_name),
         "sensitive_among_features": bool(sensitive_columns),
@@ -168,6 +169,7 @@ def summarize(
         )
     if path is not None and selection is not None:
         measured = path.measure(X, y, sensitive_features)
+        summary["rows"]["seen"] = measured.counts.seen
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     if epsilon is None and summary["selection"] is not None:

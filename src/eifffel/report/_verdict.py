@@ -27,6 +27,8 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
         f"of {value:.3f} (95% interval {low:.3f} to {high:.3f})"
     )
     cost = _say_accuracy(summary)
+    if summary["rows"]["seen"]:
+        cost += " Leaves were scored by these rows, so that they say little of other people."
     if epsilon is None:
         unjudged = {"epsilon": None, "holds": None, "chosen": None, "certain": None}
         return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
