@@ -128,9 +128,10 @@ def check_table(X: Any) -> None:
 
 def named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
     """The columns of a table that is not sparse: numbers as they are, anything else as objects."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    names = list(getattr(X, "columns", []))
+    frame = None if len(set(names)) < len(names) else nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return [(str(name), _column_values(frame[name])) for name in frame.columns]
+        return [(str(series.name), _column_values(series)) for series in frame.iter_columns()]
     array = np.asarray(X)
     return [
         (f"x{k}", array[:, k] if array.dtype != object else _as_numbers(array[:, k])) for k in range(array.shape[1])
