@@ -174,8 +174,8 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
             place.X[drawn], np.ascontiguousarray(place.index[:, drawn]), place.rows.take(drawn), place.name
         )
         order = path.order.on_rows(view, part.index)
-        counts, _ = measure_rows(view, part, order, seen=False, n_jobs=1, verbose=0)
-        chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None)
+        counts, _ = measure_rows(view, part, order, n_jobs=1, verbose=0)
+        chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None, known=False)
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):
                 start, pull = _lines(people, path)

@@ -86,7 +86,7 @@ def test_train_selects_on_the_rows_it_trained_on_and_warns_once():
 
 
 def test_the_papers_rule_on_the_training_rows_needs_no_warning():
-    assert fit(select_on="train", rule="paper", epsilon=0.2).path_.counts.seen
+    assert fit(select_on="train", rule="paper", epsilon=0.2).path_.seen
 
 
 def test_every_parameter_reaches_the_path(monkeypatch):

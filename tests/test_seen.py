@@ -53,7 +53,7 @@ def part(which):
 )
 def test_selection_rows_that_were_scored_are_noticed(model, which, seen):
     path = trace(model, part(which))
-    assert path.counts.seen == seen
+    assert path.seen == seen
     if seen:
         with pytest.raises(
             ValueError, match="nor scored its leaves, and leaves were scored by the selection rows, or by half"
@@ -70,9 +70,9 @@ def test_selection_rows_that_were_scored_are_noticed(model, which, seen):
 def test_measured_rows_too(model):
     path = trace(model, part(HELD_OUT))
     again = path.measure(*part(TRAIN))
-    assert again.counts.seen
+    assert again.seen
     assert "scored by these rows" in again.verdict(path.select(epsilon=0.3)).sentence
-    assert not path.measure(*part(slice(1600, 2000))).counts.seen
+    assert not path.measure(*part(slice(1600, 2000))).seen
 
 
 @settings(max_examples=60, deadline=None)
@@ -81,7 +81,7 @@ def test_coarse_rows_that_look_alike_are_not_taken_for_the_same(seed, n_values, 
     X, y, s = people(400, seed, n_values)
     model = RandomForestClassifier(10, max_depth=depth, random_state=seed).fit(X[:300], y[:300])
     path = trace_path(model, X[:300], y[:300], sensitive_features=s[:300], select_on=(X[300:], None, s[300:]))
-    assert not path.counts.seen
+    assert not path.seen
 
 
 @pytest.mark.parametrize("which", [np.repeat(np.arange(1500), 2), np.arange(1500)[::-1]], ids=["twice", "turned"])

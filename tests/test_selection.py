@@ -15,7 +15,7 @@ from eifffel.counts import PathCounts
 from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.selection import RULES, certify, select_step
 
-ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy"}
+ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "seen": False}
 # Favourable rows, at each step, of those 4 people with each label in each group.
 paths = st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=12)
 long_paths = st.lists(st.tuples(*[st.integers(0, 40)] * 4), min_size=1, max_size=20)
@@ -237,7 +237,7 @@ def test_with_real_weights_a_bound_is_met_up_to_rounding(rule, off_by, met):
 
 def test_confidence_is_refused_on_rows_that_cannot_give_it():
     with pytest.raises(ValueError, match=r"confidence=0.95 needs rows that neither trained .* scored by the selection"):
-        select(counts([(0, 0, 0, 0)], seen=True), confidence=0.95)
+        select(counts([(0, 0, 0, 0)]), confidence=0.95, seen=True)
     weighted = counts([(0.0, 0, 0, 0)])
     with pytest.raises(ValueError, match=r"confidence=0.95 counts people, and the selection rows have a sample_weight"):
         select(weighted, confidence=0.95)

@@ -110,7 +110,11 @@ def test_accuracy_names_its_rows_where_they_are_others(path):
 
 def test_a_stored_path_keeps_nothing_of_its_rows(path):
     assert path.scored is not None
-    assert pickle.loads(pickle.dumps(path)).scored is None
+    stored = pickle.loads(pickle.dumps(path))
+    assert stored.scored is None
+    assert stored.seen is False
+    again = path.measure(X[:2000], y[:2000], s[:2000])
+    assert pickle.loads(pickle.dumps(again)).seen
 
 
 def test_something_else_than_a_selection(path):

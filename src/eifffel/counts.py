@@ -27,15 +27,12 @@ class PathCounts:
         Which rows these are.
     n_rows : ndarray of shape (2,)
         How many, in each group, whatever they weigh.
-    seen : bool
-        Whether leaves were scored by them, so that they say little of other people.
     """
 
     favorable: np.ndarray
     totals: np.ndarray
     rows: str
     n_rows: np.ndarray
-    seen: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -82,8 +82,10 @@ class FairnessPath:
     at_hand : RowsAtHand or None
         The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
         with the path: a path that was pickled and loaded has none.
-    scored : SeenRows or None
-        By which rows leaves were scored, so that they are known again; not stored with the path either.
+    scored : array-like or None
+        The rows by which leaves were scored, so that they are known again; kept and not stored in the same way.
+    known : bool or None
+        Whether the rows of ``counts`` are those; ``None`` is to be found out.
     """
 
     model: Any
@@ -97,11 +99,12 @@ class FairnessPath:
     accuracy_counts: PathCounts
     fingerprint: str
     at_hand: RowsAtHand | None = None
-    scored: SeenRows | None = None
+    scored: Any = None
+    known: bool | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        return stored | {"at_hand": None, "scored": None}
+        return stored | {"at_hand": None, "scored": None, "known": self.seen}
 
     def __repr__(self) -> str:
         return (
@@ -159,6 +162,19 @@ class FairnessPath:
             raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
         return self.counts.limits(confidence)
 
+    @cached_property
+    def seen(self) -> bool:
+        """Whether leaves were scored by the rows of this path, or by half of them or more.
+
+        What a model does to them says little of other people. A path that was stored knows it of the rows that it was
+        stored with alone.
+        """
+        if self.known is not None:
+            return self.known
+        if self.scored is None or self.at_hand is None:
+            return False
+        return SeenRows.of(self.at_hand.X).overlap(SeenRows.of(self.scored))
+
     def metric(self, name: str) -> np.ndarray:
         """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows."""
         check_choice("metric", name, list(metrics.METRICS))
@@ -208,8 +224,9 @@ class FairnessPath:
             rule=rule,
             confidence=confidence,
             objective=objective,
+            seen=confidence is not None and self.seen,
         )
-        if self.counts.seen and rule != "paper" and not self._said:
+        if rule != "paper" and not self._said and self.seen:
             warn_caller(
                 f"the step is chosen on the {self.counts.rows}, by which leaves were scored and on which, as a rule, "
                 "the model was trained: it knows them, so that the bound kept there says little of other people. "
@@ -272,7 +289,7 @@ class FairnessPath:
                 else f"on the {selection.accuracy_rows}."
             )
         )
-        known = " Leaves were scored by these rows, so that they say little of other people." * self.counts.seen
+        known = " Leaves were scored by these rows, so that they say little of other people." * self.seen
         return Verdict(
             holds=judged.holds,
             certain=judged.certain,
@@ -421,10 +438,9 @@ class FairnessPath:
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         placed = PlacedRows(X, index, rows, "measured rows")
-        seen = self.scored is not None and self.scored.overlap(SeenRows.of(X))
-        counts, at_hand = measure_rows(view, placed, self.order, seen=seen, n_jobs=n_jobs, verbose=verbose)
+        counts, at_hand = measure_rows(view, placed, self.order, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
-        return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand)
+        return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand, known=None)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """One row per step: its position, discrimination, accuracy and selection rates.
@@ -473,9 +489,9 @@ class FairnessPath:
 
 
 def measure_rows(
-    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, seen: bool, n_jobs: int | None, verbose: int
+    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, n_jobs: int | None, verbose: int
 ) -> tuple[PathCounts, RowsAtHand]:
-    """Measure every step on rows; ``seen`` says that leaves were scored by them."""
+    """Measure every step on rows."""
     rows = placed.rows
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
     counts = PathCounts(
@@ -483,6 +499,5 @@ def measure_rows(
         rows.in_weight(rows.weigh_cells()),
         placed.name,
         np.bincount(rows.group, minlength=2),
-        seen,
     )
     return counts, RowsAtHand(placed.X, rows, favorable)

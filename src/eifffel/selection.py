@@ -98,14 +98,15 @@ def select_step(
     rule: str,
     confidence: float | None,
     objective: Any,
+    seen: bool,
 ) -> Selection:
-    """Choose a step.
+    """Choose a step; ``seen`` says that leaves were scored by the rows of ``counts``.
 
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
     objective = check_bounds(epsilon, alpha, rule, confidence, objective)
     if confidence is not None:
-        _check_certifiable(counts, confidence)
+        _check_certifiable(counts, confidence, seen)
     discrimination, drop = counts.discrimination, accuracy_counts.drop(objective)
     below, limit = epsilon + counts.tolerance, np.inf if alpha is None else alpha
     allowed = drop <= limit + accuracy_counts.tolerance
@@ -171,9 +172,9 @@ def certify(upper: np.ndarray, epsilon: float) -> np.ndarray:
     return np.maximum.accumulate(upper[::-1])[::-1] <= epsilon
 
 
-def _check_certifiable(counts: PathCounts, confidence: float) -> None:
+def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> None:
     """Raise unless rows can say something of other people."""
-    if counts.seen:
+    if seen:
         raise ValueError(
             f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and leaves "
             f"were scored by the {counts.rows}, or by half of them or more: what a model does to rows that it knows "

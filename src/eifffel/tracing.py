@@ -20,7 +20,6 @@ from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.leaves import PlacedRows, count_leaves
 from eifffel.path import FairnessPath, measure_rows
-from eifffel.seen import SeenRows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
 
 
@@ -135,16 +134,15 @@ def trace_path(
     scored = PlacedRows(X, scoring_index, scoring, "scoring rows")
     counts = count_leaves(view, scored, **work)
     edits = STRATEGIES[strategy].order(view, scored, counts, direction=direction, **work)
-    chosen_on, seen, scored_rows = scored, True, SeenRows.of(X)
+    chosen_on = scored
     if select_on is not None:
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
-        seen = scored_rows.overlap(SeenRows.of(select_X))
     order = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
     order.review(view, chosen_on)
-    path_counts, at_hand = measure_rows(view, chosen_on, order, seen=seen, **work)
+    path_counts, at_hand = measure_rows(view, chosen_on, order, **work)
     accuracy_counts = path_counts
     if selection.label is None:
-        accuracy_counts, _ = measure_rows(view, scored, order, seen=True, **work)
+        accuracy_counts, _ = measure_rows(view, scored, order, **work)
     return FairnessPath(
         model=model,
         strategy=strategy,
@@ -157,7 +155,8 @@ def trace_path(
         accuracy_counts=accuracy_counts,
         fingerprint=view.fingerprint(),
         at_hand=at_hand,
-        scored=scored_rows,
+        scored=X,
+        known=True if select_on is None else None,
     )
 
 

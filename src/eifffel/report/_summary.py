@@ -169,7 +169,7 @@ def summarize(
         )
     if path is not None and selection is not None:
         measured = path.measure(X, y, sensitive_features)
-        summary["rows"]["seen"] = measured.counts.seen
+        summary["rows"]["seen"] = measured.seen
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     if epsilon is None and summary["selection"] is not None:
