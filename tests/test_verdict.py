@@ -128,6 +128,8 @@ def test_limits_of_every_step(path):
     assert (limits > path.discrimination).all()
     with pytest.raises(ValueError, match=r"confidence must be at least 0.5"):
         path.upper_limits(0.1)
+    with pytest.raises(TypeError, match=r"confidence must be a number of at least 0.5 and below 1, got None"):
+        path.upper_limits(None)
     weighted = path.measure(X[4000:], y[4000:], s[4000:], sample_weight=np.linspace(0.5, 2, 2000))
     with pytest.raises(ValueError, match="the measured rows have a sample_weight, and limits count people"):
         weighted.upper_limits()

@@ -84,19 +84,19 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
         raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
 
 
-def check_confidence(confidence: Any) -> None:
-    """Raise unless ``confidence`` is ``None`` or a probability from 1/2 on and below 1."""
-    if confidence is None:
+def check_confidence(confidence: Any, *, optional: bool = False) -> None:
+    """Raise unless ``confidence`` is a probability from 1/2 on and below 1, or ``None`` if ``optional``."""
+    if optional and confidence is None:
         return
+    allowed = f"at least 0.5 and below 1{', or None' if optional else ''}"
     if isinstance(confidence, bool | np.bool_) or not isinstance(confidence, Real):
         raise TypeError(
-            f"confidence must be a number of at least 0.5 and below 1, or None, got {confidence!r} of type "
-            f"{type(confidence).__name__}"
+            f"confidence must be a number of {allowed}, got {confidence!r} of type {type(confidence).__name__}"
         )
     if not 0.5 <= float(confidence) < 1:
         share = float(confidence) / 100
         remedy = f"write {share:g} for {confidence:g} percent" if 0.5 <= share < 1 else "0.95 is usual"
-        raise ValueError(f"confidence must be at least 0.5 and below 1, or None, got {confidence!r}; {remedy}")
+        raise ValueError(f"confidence must be {allowed}, got {confidence!r}; {remedy}")
 
 
 def check_number(name: str, value: Any, *, at_least: float, integer: bool = False, optional: bool = False) -> None:

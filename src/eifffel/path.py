@@ -22,15 +22,14 @@ from eifffel.exceptions import (
     ViewMismatchError,
     warn_caller,
 )
-from eifffel.intervals import CONFIDENCE
 from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
-from eifffel.selection import Selection, select_step
+from eifffel.selection import Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
-from eifffel.verdict import Verdict, judge
+from eifffel.verdict import Verdict, say_verdict
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
@@ -156,8 +155,6 @@ class FairnessPath:
         Of each step by itself; `select` says which of them hold together.
         """
         check_confidence(confidence)
-        if confidence is None:
-            raise TypeError("confidence must be a number of at least 0.5 and below 1, got None")
         if self.counts.weighted:
             raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
         return self.counts.limits(confidence)
@@ -227,13 +224,7 @@ class FairnessPath:
             seen=confidence is not None and self.seen,
         )
         if rule != "paper" and not self._said and self.seen:
-            warn_caller(
-                f"the step is chosen on the {self.counts.rows}, by which leaves were scored and on which, as a rule, "
-                "the model was trained: it knows them, so that the bound kept there says little of other people. "
-                "Choose on rows held out: select_on=(X, y, sensitive_features) in trace_path, select_on='validation' "
-                "in EiFFFeLClassifier; or ask for the paper's own rule='paper'",
-                SeenRowsWarning,
-            )
+            warn_of_seen_rows(self.counts.rows)
             self._said.append(SeenRowsWarning)
         return selection
 
@@ -263,46 +254,7 @@ class FairnessPath:
         >>> verdict.holds
         True
         """
-        if not isinstance(selection, Selection):
-            raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
-        step = check_step(selection.step, self.n_steps)
-        value, interval = float(self.discrimination[step]), self.counts.interval(step, selection.confidence)
-        judged = judge(value, interval, selection.epsilon, signed=selection.confidence is not None)
-        n_rows = (int(self.counts.n_rows[0]), int(self.counts.n_rows[1]))
-        labelled = self.accuracy_counts is self.counts
-        accuracy = float(self.accuracy[step]) if labelled else None
-        level = CONFIDENCE if selection.confidence is None else selection.confidence
-        shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
-        now = (
-            f"On {sum(n_rows):,} {self.counts.rows}, {n_rows[0]:,} of group {self.groups[0]!r} and {n_rows[1]:,} of "
-            f"group {self.groups[1]!r}, the discrimination of step {step} is {value:.4f}{shown}, {judged.clause}"
-        )
-        accurate = f" Accuracy is {accuracy:.4f}." if labelled else ""
-        sure = "" if selection.confidence is None else f" with {100 * selection.confidence:.4g}% confidence"
-        upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
-        was = (
-            f" The step was chosen{sure} on {sum(selection.n_rows):,} {selection.discrimination_rows}, with "
-            f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
-            + (
-                "there."
-                if selection.accuracy_rows == selection.discrimination_rows
-                else f"on the {selection.accuracy_rows}."
-            )
-        )
-        known = " Leaves were scored by these rows, so that they say little of other people." * self.seen
-        return Verdict(
-            holds=judged.holds,
-            certain=judged.certain,
-            step=step,
-            epsilon=selection.epsilon,
-            discrimination=value,
-            interval=interval,
-            accuracy=accuracy,
-            rows=self.counts.rows,
-            n_rows=n_rows,
-            heading=judged.heading,
-            sentence=f"{now}.{accurate}{was}{known}",
-        )
+        return say_verdict(self.counts, self.accuracy_counts, self.groups, selection, seen=self.seen)
 
     def n_flips(self, step: int) -> int:
         """How many leaves are edited at ``step``."""

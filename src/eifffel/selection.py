@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
-from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, warn_caller
+from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
 from eifffel.intervals import difference_limit
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 
@@ -79,7 +79,7 @@ def check_bounds(epsilon: Any, alpha: Any, rule: Any, confidence: Any, objective
     check_fraction("epsilon", epsilon)
     check_alpha(alpha, objective)
     check_choice("rule", rule, RULES)
-    check_confidence(confidence)
+    check_confidence(confidence, optional=True)
     if confidence is not None and rule == "paper":
         raise ValueError(
             "rule='paper' stops at the first step that keeps the bound on the rows measured, and no confidence comes "
@@ -170,6 +170,17 @@ def certify(upper: np.ndarray, epsilon: float) -> np.ndarray:
     however many steps there are, and any of the certified ones may be taken.
     """
     return np.maximum.accumulate(upper[::-1])[::-1] <= epsilon
+
+
+def warn_of_seen_rows(rows: str) -> None:
+    """Warn that a step was chosen on rows by which leaves were scored."""
+    warn_caller(
+        f"the step is chosen on the {rows}, by which leaves were scored and on which, as a rule, the model was "
+        "trained: it knows them, so that the bound kept there says little of other people. Choose on rows held out: "
+        "select_on=(X, y, sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier; or ask for "
+        "the paper's own rule='paper'",
+        SeenRowsWarning,
+    )
 
 
 def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> None:

@@ -1,7 +1,12 @@
 """The verdict: does a bound hold on rows, and may that be chance?"""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from eifffel._validation import check_step
+from eifffel.counts import PathCounts
+from eifffel.intervals import CONFIDENCE
+from eifffel.selection import Selection
 
 
 class Judgement(NamedTuple):
@@ -78,3 +83,52 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.heading}. {self.sentence}"
+
+
+def say_verdict(
+    counts: PathCounts, accuracy_counts: PathCounts, groups: tuple[Any, Any], selection: Selection, *, seen: bool
+) -> Verdict:
+    """Judge, on the rows of ``counts``, the bound that chose a step; ``seen`` says that leaves were scored by them."""
+    if not isinstance(selection, Selection):
+        raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
+    step = check_step(selection.step, len(counts.discrimination) - 1)
+    value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
+    judged = judge(value, interval, selection.epsilon, signed=selection.confidence is not None)
+    n_rows = (int(counts.n_rows[0]), int(counts.n_rows[1]))
+    accuracy = float(counts.objective("accuracy")[step]) if accuracy_counts is counts else None
+    level = CONFIDENCE if selection.confidence is None else selection.confidence
+    shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
+    sentences = [
+        f"On {sum(n_rows):,} {counts.rows}, {n_rows[0]:,} of group {groups[0]!r} and {n_rows[1]:,} of group "
+        f"{groups[1]!r}, the discrimination of step {step} is {value:.4f}{shown}, {judged.clause}."
+    ]
+    if accuracy is not None:
+        sentences.append(f"Accuracy is {accuracy:.4f}.")
+    sentences.append(_say_choice(selection))
+    if seen:
+        sentences.append("Leaves were scored by these rows, so that they say little of other people.")
+    return Verdict(
+        holds=judged.holds,
+        certain=judged.certain,
+        step=step,
+        epsilon=selection.epsilon,
+        discrimination=value,
+        interval=interval,
+        accuracy=accuracy,
+        rows=counts.rows,
+        n_rows=n_rows,
+        heading=judged.heading,
+        sentence=" ".join(sentences),
+    )
+
+
+def _say_choice(selection: Selection) -> str:
+    """What was measured when the step was chosen, and where."""
+    sure = "" if selection.confidence is None else f" with {100 * selection.confidence:.4g}% confidence"
+    upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
+    same = selection.accuracy_rows == selection.discrimination_rows
+    return (
+        f"The step was chosen{sure} on {sum(selection.n_rows):,} {selection.discrimination_rows}, with discrimination "
+        f"{selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
+        f"{'there' if same else f'on the {selection.accuracy_rows}'}."
+    )

@@ -98,8 +98,8 @@ class CalibratedEqualizedOdds(RandomisedPostProcessor):
         withheld = trivial > cost + ROUNDING  # if even this raises no cost, there is no reason to withhold any score
         warn_caller(
             f"with every score of group {group!r} withheld its cost ({self.cost}) is {trivial:.3g}, with none "
-            f"{cost:.3g}, and the other group bears {wanted:.3g}: the costs cannot be made equal, and "
-            f"{'all' if withheld else 'none'} of its scores are withheld",
+            f"{cost:.3g}, and the other group bears {wanted:.3g}, on the rows chosen on: the costs cannot be made "
+            f"equal, and {'all' if withheld else 'none'} of its scores are withheld",
             ConstraintNotMetWarning,
         )
         return float(withheld)
