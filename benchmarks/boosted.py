@@ -24,17 +24,21 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 from sklearn.frozen import FrozenEstimator
 
 from eifffel import ConstraintNotMetWarning, IndistinctGroupsWarning, trace_path, view_ensemble
-from eifffel._validation import Coding
 from eifffel.baselines import GroupThresholds
+from eifffel.coding import Coding
+from eifffel.constraints import make_constraint
 from eifffel.datasets import make_biased_classification
 from eifffel.experiments import EXPERIMENTS
 from eifffel.experiments._protocol import FEATURES
 from eifffel.experiments._runs import Split, grow_plain, split_rows
+from eifffel.groups import Groups
 from eifffel.leaves import PlacedRows
 from eifffel.metrics import METRICS, discrimination
 from eifffel.strategies import ShiftOrder, _shift
 
 EPSILON = 0.01
+GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
+PARITY = make_constraint("demographic_parity", GROUPS)
 SEEDS = {"adult": 5, "bank": 20, "compas": 20}
 DIRECTION_SEEDS = {"adult": 3, "bank": 10, "compas": 10}
 N_JOBS = 2
@@ -262,11 +266,11 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
         free = squares.solve(5, _shift.ITERATIONS)
         bound = np.full(view.n_leaves, 1.25 * np.abs(target).max() / view.n_trees)
         yield "the same, damping 5, all leaves within one bound", squares.solve_within(-bound, bound, free, 5, 60)
-    yield "as the product does it", _shift.order_shift(view, placed, None, n_jobs=N_JOBS).score
+    yield "as the product does it", _shift.order_shift(view, placed, None, PARITY, n_jobs=N_JOBS).score
     # As it is on more rows than it takes: a sample of them.
     half = np.sort(np.random.default_rng(0).permutation(len(rows.group))[: len(rows.group) // 2])
     sample = PlacedRows(placed.X[half], np.ascontiguousarray(placed.index[:, half]), rows.take(half), placed.name)
-    yield "the same, on half of the rows", _shift.order_shift(view, sample, None, n_jobs=N_JOBS).score
+    yield "the same, on half of the rows", _shift.order_shift(view, sample, None, PARITY, n_jobs=N_JOBS).score
 
 
 def report_directions(n_seeds: dict[str, int]) -> None:
@@ -290,7 +294,7 @@ def report_directions(n_seeds: dict[str, int]) -> None:
                     totals = split.count(np.ones(len(split.test)))
                     fitted = train(model, name, split, seed)
                     view = view_ensemble(fitted)
-                    coding = Coding(view.classes, view.favorable, [0, 1])
+                    coding = Coding(view.classes, view.favorable, GROUPS)
                     scoring, held_out, tested = (
                         PlacedRows(
                             X, view.apply(view.check_rows(X), n_jobs=N_JOBS), coding.encode(X, y, s, rows=""), ""
@@ -305,7 +309,9 @@ def report_directions(n_seeds: dict[str, int]) -> None:
                     objective = float(METRICS[experiment.objective](favorable, totals))
                     measured.add("thresholds per group", objective, float(discrimination(favorable, totals)))
                     for title, direction in tried_directions(view, scoring):
-                        order = ShiftOrder(direction, np.zeros(1)).on_rows(view, held_out.index)
+                        order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(
+                            view, held_out.index
+                        )
                         disc = discrimination(
                             order.replay(view, held_out, n_jobs=N_JOBS, verbose=0), held_out.rows.weigh_cells()
                         )

@@ -28,14 +28,18 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from eifffel import ConstraintNotMetWarning, FairnessPath, IndistinctGroupsWarning, Selection, trace_path, view_ensemble
-from eifffel._validation import Coding
 from eifffel._writing import write_whole
+from eifffel.coding import Coding
+from eifffel.constraints import make_constraint
 from eifffel.datasets import fetch_adult, make_biased_classification
+from eifffel.groups import Groups
 from eifffel.intervals import difference_limit, score_limit
 from eifffel.leaves import PlacedRows
 from eifffel.path import measure_rows
 from eifffel.strategies import ShiftOrder
 
+GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
+PARITY = make_constraint("demographic_parity", GROUPS)
 SIZES = (500, 2_000, 10_000)
 MORE_SIZES = (1_000, 5_000, 20_000)  # for the curve of what it costs, with a fifth of the draws
 EPSILONS = (0.02, 0.05)
@@ -174,7 +178,7 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
             place.X[drawn], np.ascontiguousarray(place.index[:, drawn]), place.rows.take(drawn), place.name
         )
         order = path.order.on_rows(view, part.index)
-        counts, _ = measure_rows(view, part, order, n_jobs=1, verbose=0)
+        counts, _ = measure_rows(view, part, order, PARITY, n_jobs=1, verbose=0)
         chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None, known=False)
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):
@@ -211,7 +215,7 @@ def _placed(people: Population, path: FairnessPath) -> PlacedRows:
     key = (people.title, path.strategy, "placed")
     if key not in _KEPT:
         view = view_ensemble(path.model)
-        coding = Coding(view.classes, view.favorable, (0, 1))
+        coding = Coding(view.classes, view.favorable, GROUPS)
         rows = coding.encode(people.X, people.y, people.group, rows="the population")
         _KEPT[key] = PlacedRows(people.X, view.apply(view.check_rows(people.X)), rows, "selection rows")
     return _KEPT[key]

@@ -9,6 +9,24 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel import FairnessPath, trace_path
+from eifffel.coding import Rows
+from eifffel.constraints import Constraint, make_constraint
+from eifffel.groups import Groups
+
+
+def two_groups(unprivileged: Any = 0, privileged: Any = 1) -> Groups:
+    return Groups(((unprivileged, privileged),), ("",), privileged=(1,))
+
+
+def parity(groups: Groups | None = None) -> Constraint:
+    """Demographic parity, of two groups unless others are given."""
+    return make_constraint("demographic_parity", two_groups() if groups is None else groups)
+
+
+def row_weights(rows: Rows) -> np.ndarray:
+    """The weight of each row in the difference of two selection rates: one over the share of its group, signed."""
+    share = [rows.weight[rows.group == g].sum() / rows.weight.sum() for g in (0, 1)]
+    return np.where(rows.group == 1, 1 / share[1], -1 / share[0])
 
 
 @dataclass

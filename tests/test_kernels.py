@@ -1,5 +1,7 @@
 """Each kernel against a slow, obvious twin."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -184,38 +186,72 @@ def test_count_leaves_counts(drawn, weighted_rows, seed):
         np.testing.assert_array_equal(counts, expected)
 
 
-@settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 2**20), n_leaves=st.integers(1, 12), weighted=st.booleans())
-def test_score_leaves_is_algorithm_1(seed, n_leaves, weighted):
+def order_slowly(sides, totals, pairs, favorable, flippable, agree_more, floor, one_by_one):
+    """The flips of a tree, in fractions: (leaf, score, pair, difference before), and the difference after the last."""
+    now = [Fraction(int(sides[favorable][:, k].sum()), int(totals[k])) for k in range(len(totals))]
+    left, flips, worst = set(np.flatnonzero(flippable).tolist()), [], None
+    while True:
+        differences = [now[a] - now[b] for a, b in pairs]
+        before = max(differences)
+        worst = differences.index(before) if one_by_one or worst is None else worst
+        a, b = pairs[worst]
+        found = []
+        for leaf in left:
+            sign = 1 if favorable[leaf] else -1
+            drop = sign * (
+                Fraction(int(sides[leaf, a]), int(totals[a])) - Fraction(int(sides[leaf, b]), int(totals[b]))
+            )
+            cost = sign * Fraction(agree_more[leaf].item())
+            if drop > 0:
+                found.append((-(drop / cost if cost > 0 else float("inf")), -drop, leaf))
+        if not found or (flips[0][3] if flips and not one_by_one else before) <= floor:
+            return flips, before
+        score, _, leaf = min(found)
+        flips.append((leaf, -score, worst, before if one_by_one or not flips else flips[0][3]))
+        left.remove(leaf)
+        for k in range(len(totals)):
+            now[k] -= (1 if favorable[leaf] else -1) * Fraction(int(sides[leaf, k]), int(totals[k]))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    seed=st.integers(0, 2**20),
+    n_leaves=st.integers(1, 12),
+    n_sides=st.integers(2, 5),
+    weighted=st.booleans(),
+    one_by_one=st.booleans(),
+    referenced=st.booleans(),
+)
+def test_order_tree_leaves_attacks_the_worst_pair(seed, n_leaves, n_sides, weighted, one_by_one, referenced):
     random = np.random.RandomState(seed)
-    counts = random.randint(0, 5, (n_leaves, 2, 2))
-    totals = counts.sum(axis=0) + 1
+    sides = random.randint(0, 4, (n_leaves, n_sides))
+    totals = sides.sum(axis=0) + 1
     favorable, flippable = random.randint(0, 2, (2, n_leaves)).astype(bool)
-    label_weight = np.array([0.75, 2.5]) if weighted else np.array([1, 1])
-    offset = np.array([0, n_leaves // 2, n_leaves]) if n_leaves > 1 else np.array([0, 1])
-    discrimination = np.zeros(len(offset) - 1, int)
-    drop, candidate, score = np.empty(n_leaves, int), np.empty(n_leaves, bool), np.empty(n_leaves)
-    _kernels.score_leaves(
-        counts, totals, favorable, flippable, label_weight, 0, offset, discrimination, drop, candidate, score
+    agree_more = random.randint(-4, 5, n_leaves) * (0.75 if weighted else 1)
+    pairs = [(a, b) for a in range(n_sides) for b in range(n_sides) if a != b and (a == 0 or not referenced)]
+    floor = -np.inf if referenced else 0.0
+    leaf, pair, ratio, before = np.empty(n_leaves, int), np.empty(n_leaves, int), np.empty(n_leaves), np.empty(n_leaves)
+    n_flips, after = _kernels.order_tree_leaves(
+        sides,
+        totals,
+        np.array(pairs),
+        favorable,
+        flippable,
+        agree_more,
+        0.0,
+        floor,
+        one_by_one,
+        leaf,
+        ratio,
+        pair,
+        before,
     )
-    size = totals.sum(axis=1)
-    for k in range(n_leaves):
-        share = counts[k].sum(axis=1) / size
-        delta_disc = (share[0] - share[1]) if favorable[k] else (share[1] - share[0])
-        by_label = counts[k].sum(axis=0) * label_weight
-        own = int(favorable[k])
-        delta_accu = by_label[1 - own] - by_label[own]
-        assert drop[k] == pytest.approx(-delta_disc * size[0] * size[1], abs=1e-9)
-        assert candidate[k] == (bool(flippable[k]) and delta_disc < -1e-12)
-        if not candidate[k]:
-            assert np.isnan(score[k])
-        elif delta_accu >= 0:
-            assert score[k] == np.inf
-        else:
-            assert score[k] == pytest.approx(delta_disc * size[0] * size[1] / delta_accu)
-    for t in range(len(discrimination)):
-        chosen = counts[offset[t] : offset[t + 1]][favorable[offset[t] : offset[t + 1]]].sum(axis=(0, 2))
-        assert discrimination[t] == chosen[1] * size[0] - chosen[0] * size[1]
+    flips, last = order_slowly(sides, totals, pairs, favorable, flippable, agree_more, floor, one_by_one)
+    assert list(zip(leaf[:n_flips], pair[:n_flips], strict=True)) == [(flip[0], flip[2]) for flip in flips]
+    assert before[:n_flips].tolist() == [float(flip[3]) for flip in flips]
+    scaled = [float(flip[1]) * totals[list(pairs[flip[2]])].prod() for flip in flips]
+    np.testing.assert_allclose(ratio[:n_flips], scaled)
+    assert after == float(last)
 
 
 @settings(max_examples=100, deadline=None)

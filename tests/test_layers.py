@@ -19,8 +19,9 @@ LAYERS = [
     ["counts", "strategies"],
     ["scoring", "objective"],
     ["leaves"],
-    ["ensembles", "datasets", "metrics", "intervals"],
-    ["seen"],
+    ["constraints", "ensembles", "datasets", "metrics", "intervals"],
+    ["coding", "seen"],
+    ["groups"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
+from draws import parity, two_groups
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._kernels import score_statistic
 from eifffel.counts import PathCounts
@@ -29,13 +30,14 @@ def counts(steps, each=4, **changes):
             "totals": np.full((2, 2), each),
             "rows": "selection rows",
             "n_rows": np.full(2, 2 * each),
+            "constraint": parity(two_groups("f", "m")),
         }
         | changes
     )
 
 
 def select(measured, **asked):
-    return select_step(measured, measured, ("f", "m"), **{**ASKED, **asked})
+    return select_step(measured, measured, two_groups("f", "m"), len(measured.favorable) - 1, **{**ASKED, **asked})
 
 
 def quietly(measured, **asked):
@@ -120,7 +122,9 @@ def test_confidence_walks_from_the_end_and_stops_at_the_first_step_that_is_not_r
 ):
     measured = counts(steps, each=40)
     passed = walk(steps, 80, epsilon, confidence)
-    np.testing.assert_array_equal(np.flatnonzero(certify(measured.limits(confidence), epsilon)), sorted(passed))
+    np.testing.assert_array_equal(
+        np.flatnonzero(certify(measured.limits(confidence) - epsilon, len(steps) - 1)), sorted(passed)
+    )
     chosen = quietly(measured, epsilon=epsilon, alpha=alpha, confidence=confidence, rule=rule)
     drop = measured.drop("accuracy")
     good = [k for k in sorted(passed) if alpha is None or drop[k] <= alpha]
@@ -152,18 +156,20 @@ def test_the_bound_holds_in_the_population_as_often_as_promised(n):
     rising = 0.2 + 0.24 * np.arange(n_steps + 1) / n_steps
     truth = rising[::-1] - rising
     sizes = np.array([n // 3, n - n // 3])
-    labelled = PathCounts(np.zeros((n_steps + 1, 2, 2), int), np.ones((2, 2), int), "scoring rows", np.ones(2, int))
+    labelled = PathCounts(
+        np.zeros((n_steps + 1, 2, 2), int), np.ones((2, 2), int), "scoring rows", np.ones(2, int), parity()
+    )
     broken = {None: 0, 0.95: 0}
     for _ in range(n_draws):
         drawn = [np.sort(random.uniform(size=size)) for size in sizes]
         favorable = [np.searchsorted(drawn[0], rising), np.searchsorted(drawn[1], rising[::-1])]
-        measured = PathCounts(np.column_stack(favorable)[..., None], sizes[:, None], "selection rows", sizes)
+        measured = PathCounts(np.column_stack(favorable)[..., None], sizes[:, None], "selection rows", sizes, parity())
         for confidence in broken:
             asked = {**ASKED, "epsilon": epsilon, "confidence": confidence}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstraintNotMetWarning)
                 warnings.simplefilter("ignore", FewRowsWarning)
-                chosen = select_step(measured, labelled, (0, 1), **asked)
+                chosen = select_step(measured, labelled, two_groups(), n_steps, **asked)
             broken[confidence] += chosen.met and truth[chosen.step] > epsilon
     error = (0.05 * 0.95 / n_draws) ** 0.5
     assert 0.01 <= broken[0.95] / n_draws <= 0.05 + 3 * error  # it gives nothing away either

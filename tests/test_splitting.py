@@ -415,7 +415,7 @@ def test_balancing_each_bootstrap_sample_is_refused():
         ({"y": np.arange(400)}, "y must have two labels, got 400"),
         ({"y": np.zeros(400)}, "y must have two labels, got only 0"),
         ({"sensitive_features": None}, "sensitive_features is missing"),
-        ({"sensitive_features": np.arange(400)}, "sensitive_features must have two values, got 400"),
+        ({"sensitive_features": np.arange(400)}, "sensitive_features has 400 groups, and 50 are the most"),
         ({"sensitive_features": s[:-1]}, "has 399 entries for 400 rows"),
         ({"sample_weight": -np.ones(400)}, "must be finite and not negative"),
         ({"sample_weight": s}, "no row of group 0 with a weight above 0"),

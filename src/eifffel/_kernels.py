@@ -263,30 +263,108 @@ def count_crossings(first, before, after, step, cell, weight, changes):
 
 
 @_compiled
-def score_leaves(
-    counts, totals, favorable, flippable, label_weight, least, offset, tree_discrimination, drop, candidate, ratio
+def _worst_pair(now, totals, pairs):
+    """The pair of sides whose rates differ most, the first of equals, and by how much.
+
+    One division of two products, which are exact below 2**53, so that equal differences are equal numbers.
+    """
+    worst, value = -1, -np.inf
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        difference = (now[a] * totals[b] - now[b] * totals[a]) / (totals[a] * totals[b])
+        if difference > value:
+            worst, value = k, difference
+    return worst, value
+
+
+@_compiled
+def _score_leaf(side, favorable, agree_more, totals, a, b):
+    """By how much the flip of a leaf lowers the rate of side ``a`` minus that of ``b``, scaled; and by its cost."""
+    drop = side[a] * totals[b] - side[b] * totals[a]
+    if not favorable:
+        drop = -drop
+        agree_more = -agree_more
+    return drop, drop / agree_more if agree_more > 0 else np.inf
+
+
+@_compiled
+def _queue(sides, totals, favorable, flippable, agree_more, least, a, b):
+    """The candidates for a pair among leaves: highest score, then largest drop, then lowest leaf."""
+    n = sides.shape[0]
+    leaf = np.empty(n, np.int64)
+    drop = np.empty(n, np.float64)
+    ratio = np.empty(n, np.float64)
+    found = 0
+    for k in range(n):
+        if flippable[k]:
+            own_drop, own_ratio = _score_leaf(sides[k], favorable[k], agree_more[k], totals, a, b)
+            if own_drop > least * totals[a] * totals[b]:
+                leaf[found], drop[found], ratio[found] = k, -own_drop, -own_ratio
+                found += 1
+    leaf, drop, ratio = leaf[:found], drop[:found], ratio[:found]
+    order = np.argsort(ratio, kind="mergesort")
+    start = 0
+    while start < found:  # those of equal score by their drop
+        stop = start + 1
+        while stop < found and ratio[order[stop]] == ratio[order[start]]:
+            stop += 1
+        if stop > start + 1:
+            equal = order[start:stop]
+            order[start:stop] = equal[np.argsort(drop[equal], kind="mergesort")]
+        start = stop
+    return leaf[order], -ratio[order]
+
+
+@_compiled
+def _favorable_sides(sides, favorable):
+    """The rows of each side that the leaves of a tree decide favourably."""
+    now = np.zeros(sides.shape[1], sides.dtype)
+    for k in range(sides.shape[0]):
+        if favorable[k]:
+            now += sides[k]
+    return now
+
+
+@_compiled
+def order_tree_leaves(
+    sides, totals, pairs, favorable, flippable, agree_more, least, floor, one_by_one, leaf, ratio, pair, before
 ):
-    """Fill the last four arrays with Algorithm 1; `eifffel.scoring` says what they are."""
-    unprivileged = totals[0, 0] + totals[0, 1]
-    privileged = totals[1, 0] + totals[1, 1]
-    for t in range(offset.shape[0] - 1):
-        for leaf in range(offset[t], offset[t + 1]):
-            n = counts[leaf]
-            change = (n[1, 0] + n[1, 1]) * unprivileged - (n[0, 0] + n[0, 1]) * privileged
-            agree_more = (n[0, 1] + n[1, 1]) * label_weight[1] - (n[0, 0] + n[1, 0]) * label_weight[0]
-            if favorable[leaf]:
-                tree_discrimination[t] += change
-            else:
-                change = -change
-                agree_more = -agree_more
-            drop[leaf] = change
-            candidate[leaf] = flippable[leaf] and change > least
-            if not candidate[leaf]:
-                ratio[leaf] = np.nan
-            elif agree_more > 0:
-                ratio[leaf] = change / agree_more
-            else:
-                ratio[leaf] = np.inf
+    """The flips of one tree in their order; returns how many, and its largest difference after the last.
+
+    The first eight are of the leaves of the tree; `eifffel.scoring` says what they are. Fills, for each flip, ``leaf``,
+    its ``ratio``, the ``pair`` that it is made against and the largest difference ``before`` it. ``one_by_one`` looks
+    for the worst pair after every flip (EiFFFeL-LF), else all candidates for the first one are taken (EiFFFeL-TF).
+    """
+    now = _favorable_sides(sides, favorable)
+    flipped = np.zeros(sides.shape[0], np.bool_)
+    queues = [np.empty(0, np.int64) for _ in range(pairs.shape[0])]
+    ratios = [np.empty(0, np.float64) for _ in range(pairs.shape[0])]
+    place = np.full(pairs.shape[0], -1, np.int64)
+    n_flips = 0
+    worst, value = _worst_pair(now, totals, pairs)
+    while worst >= 0 and value > floor:
+        if place[worst] < 0:
+            queues[worst], ratios[worst] = _queue(
+                sides, totals, favorable, flippable, agree_more, least, pairs[worst, 0], pairs[worst, 1]
+            )
+            place[worst] = 0
+        queue = queues[worst]
+        while place[worst] < len(queue) and flipped[queue[place[worst]]]:
+            place[worst] += 1
+        if place[worst] == len(queue):
+            break
+        k = queue[place[worst]]
+        flipped[k] = True
+        if favorable[k]:
+            now -= sides[k]
+        else:
+            now += sides[k]
+        leaf[n_flips], ratio[n_flips] = k, ratios[worst][place[worst]]
+        pair[n_flips], before[n_flips] = worst, value
+        n_flips += 1
+        if one_by_one:
+            worst, value = _worst_pair(now, totals, pairs)
+    return n_flips, _worst_pair(now, totals, pairs)[1]
 
 
 @_compiled

@@ -10,23 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
+from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import (
-    Coding,
-    Rows,
-    check_binary_labels,
-    check_choice,
-    check_favorable,
-    check_fraction,
-    check_groups,
-    check_split,
-    check_table,
-    check_trainable,
-    spread_weight,
-)
+from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction, check_table
+from eifffel.coding import Coding, Rows, check_split, check_trainable, spread_weight
+from eifffel.groups import Groups, read_two_groups, take_rows
 
 SELECT_ON = ("validation", "train")
 
@@ -54,7 +44,7 @@ class GivenRows:
         """The columns of the rows at the places ``part``; ``None`` is every row."""
         if part is None:
             return self.columns
-        return tuple(None if column is None else _safe_indexing(column, part) for column in self.columns)
+        return tuple(None if column is None else take_rows(column, part) for column in self.columns)
 
 
 class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -95,6 +85,10 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The index of the favourable class."""
         return check_favorable(classes, self.favorable)
 
+    def _groups(self, sensitive_features: Any) -> Groups:
+        """The groups that the method tells apart."""
+        return read_two_groups(sensitive_features)
+
     def _read(
         self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> GivenRows:
@@ -103,7 +97,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
-        coding = Coding(classes, self._favorable(classes), check_groups(sensitive_features))
+        coding = Coding(classes, self._favorable(classes), self._groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
         sample_weight = spread_weight(sample_weight, len(rows.group))
         routed = self._route(sensitive_features, sample_weight, fit_params)
@@ -193,10 +187,20 @@ def split_rows(rows: Rows, fraction: float, random_state: Any) -> tuple[np.ndarr
     every = np.arange(len(rows.group))
     n_held_out = int(np.ceil(fraction * len(every)))
     random = check_random_state(random_state)
-    choices = (rows.cell, rows.cell % 2)  # by group and label, or by label alone
+    choices = (_large_enough(rows.cell), rows.cell % 2)  # by group and label, or by label alone
     strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
     kept, held_out = train_test_split(every, test_size=fraction, random_state=random, stratify=strata)
     return kept, held_out
+
+
+def _large_enough(cell: np.ndarray) -> np.ndarray:
+    """The cells of rows; a row alone in its cell, which cannot be in both parts, joins the largest of its label."""
+    cell = cell.copy()
+    sizes = np.bincount(cell)
+    for single in np.flatnonzero(sizes == 1):
+        of_label = np.arange(single % 2, len(sizes), 2)
+        cell[cell == single] = of_label[np.argmax(sizes[of_label])]
+    return cell
 
 
 def _unfitted(estimator: Any) -> Any:

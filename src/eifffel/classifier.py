@@ -1,19 +1,29 @@
 """EiFFFeLClassifier: fit an ensemble, trace its path, choose a step. It owns no algorithm."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import HeldOutClassifier
-from eifffel._validation import check_choice, check_n_jobs, check_privileged
+from eifffel._validation import (
+    check_choice,
+    check_favorable,
+    check_n_jobs,
+    check_number,
+    join_labels,
+    split_favorable,
+)
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
 from eifffel.ensembles import find_view, view_ensemble
+from eifffel.groups import EACH, ERROR, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
 from eifffel.selection import Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
-from eifffel.tracing import trace_path
+from eifffel.tracing import trace_groups
 
 UNCHANGED: Any = "unchanged"
 
@@ -31,7 +41,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
         `trace_path`. One that is already fitted is passed as ``FrozenEstimator(model)``: nothing is refitted, and the
         rows given to ``fit`` only score leaves and select the step.
     epsilon : float in [0, 1]
-        Bound on discrimination, the selection rate of the privileged group minus that of the unprivileged one.
+        Bound on discrimination: on the difference of selection rates between any two groups, or of other rates that
+        ``constraint`` names.
+    ratio : float in (0, 1], optional
+        In place of epsilon, bound on the smallest of these rates divided by the largest: 0.8 is the four-fifths rule.
     alpha : float in [0, 1], optional
         Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
     confidence : float in [0.5, 1), optional
@@ -44,6 +57,14 @@ class EiFFFeLClassifier(HeldOutClassifier):
         See `trace_path`.
     direction : {"any", "up"}
         ``"up"`` only turns unfavourable decisions into favourable ones.
+    constraint : {"demographic_parity", "equal_opportunity", "predictive_equality", "equalized_odds"}
+        Which rates are compared; see `trace_path`.
+    combine : {"each", "intersection"}
+        With several attributes, whether groups are compared by each of them in turn, or by all their combinations.
+    min_group_rows : int
+        A group with fewer rows to score or to choose on is left out of the bound; where there are two, none is.
+    missing : {"error", "own-group", "drop"}
+        What becomes of rows without a group; dropped ones still train the estimator.
     select_on : {"validation", "train"}
         Where the step is chosen: on rows held out from training and scoring, or, as in the paper, on the training
         rows, which deep trees know by heart and which therefore say little about unseen people; that warns unless
@@ -54,9 +75,11 @@ class EiFFFeLClassifier(HeldOutClassifier):
     rule : {"first", "most_accurate", "paper"}
         See `FairnessPath.select`.
     privileged : group, optional
-        The privileged group; by default the one that the model favours on the scoring rows.
-    favorable : label, optional
-        The favourable class; by default the larger of 0/1, -1/1 or booleans.
+        The privileged group, which all others are compared with; a dict of them by attribute where there are several.
+        By default, of two groups the one that the model favours on the scoring rows, of more none.
+    favorable : label or set of labels, optional
+        The favourable class; by default the larger of 0/1, -1/1 or booleans. With a set, the estimator is trained on 1
+        for the labels in it and 0 for all others, and predicts that.
     random_state : int, RandomState instance or None
         For the split into training and selection rows.
     n_jobs : int, optional
@@ -97,11 +120,16 @@ class EiFFFeLClassifier(HeldOutClassifier):
         estimator: Any,
         *,
         epsilon: float = 0.05,
+        ratio: float | None = None,
         alpha: float | None = None,
         confidence: float | None = None,
         objective: Any = "accuracy",
         strategy: str = AUTO,
         direction: str = ANY,
+        constraint: str = DEMOGRAPHIC_PARITY,
+        combine: str = EACH,
+        min_group_rows: int = MIN_GROUP_ROWS,
+        missing: str = ERROR,
         select_on: str = "validation",
         validation_fraction: float = 0.25,
         rule: str = "first",
@@ -113,11 +141,16 @@ class EiFFFeLClassifier(HeldOutClassifier):
     ):
         self.estimator = estimator
         self.epsilon = epsilon
+        self.ratio = ratio
         self.alpha = alpha
         self.confidence = confidence
         self.objective = objective
         self.strategy = strategy
         self.direction = direction
+        self.constraint = constraint
+        self.combine = combine
+        self.min_group_rows = min_group_rows
+        self.missing = missing
         self.select_on = select_on
         self.validation_fraction = validation_fraction
         self.rule = rule
@@ -136,16 +169,18 @@ class EiFFFeLClassifier(HeldOutClassifier):
         ----------
         X : array-like of shape (n_rows, n_features)
         y : array-like of shape (n_rows,)
-            Two labels.
-        sensitive_features : array-like of shape (n_rows,)
-            The group of each row, two values. No feature: it goes to the ``fit`` of an estimator that asks for it, as
+            Two labels, or any number with a set of favourable ones.
+        sensitive_features : array-like of shape (n_rows,), data frame or dict of columns
+            The group of each row. No feature: it goes to the ``fit`` of an estimator that asks for it, as
             `DiscriminationAwareForestClassifier` does, and to no ``predict``.
         sample_weight : array-like of shape (n_rows,), optional
             For training, and to count rows in scoring and selection.
         **fit_params
             Passed on to the ``fit`` of the estimator.
         """
-        check_bounds(self.epsilon, self.alpha, self.rule, self.confidence, self.objective)
+        check_bounds(self.epsilon, self.ratio, self.alpha, self.rule, self.confidence, self.objective)
+        check_constraint(self.constraint)
+        check_number("min_group_rows", self.min_group_rows, at_least=0, integer=True)
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
         check_choice("direction", self.direction, DIRECTIONS)
         if self.confidence is not None and self.select_on == "train":
@@ -165,28 +200,34 @@ class EiFFFeLClassifier(HeldOutClassifier):
                 f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
                 "trace_path, which edits it as it is"
             )
+        favorable, good = split_favorable(self.favorable)
         if self._frozen:
-            view_ensemble(model, favorable=self.favorable)
+            view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
+        if good is not None:
+            y = join_labels("y", y, good)
         given = self._read(X, y, sensitive_features, sample_weight, fit_params)
-        check_privileged(given.coding.groups, self.privileged)
         scoring, selection = self._split(given)
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
-        self.path_: FairnessPath = trace_path(
+        self.path_: FairnessPath = trace_groups(
             model,
             X_scoring,
             y_scoring,
             sensitive_features=s_scoring,
+            groups=given.coding.groups,
             sample_weight=weight_scoring,
             strategy=self.strategy,
             direction=self.direction,
+            constraint=self.constraint,
+            min_group_rows=self.min_group_rows,
             select_on=None if selection is None else given.take(selection),
-            privileged=self.privileged,
-            favorable=self.favorable,
+            favorable=favorable,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
+        if good is not None:
+            self.path_ = replace(self.path_, good=good)
         self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
         return self._select()
 
@@ -204,6 +245,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self,
         *,
         epsilon: Any = UNCHANGED,
+        ratio: Any = UNCHANGED,
         alpha: Any = UNCHANGED,
         rule: Any = UNCHANGED,
         confidence: Any = UNCHANGED,
@@ -214,7 +256,16 @@ class EiFFFeLClassifier(HeldOutClassifier):
         Of several bounds tried with ``confidence`` on the same rows, only one chosen beforehand has it.
         """
         check_is_fitted(self, "estimator_")
-        given = {"epsilon": epsilon, "alpha": alpha, "rule": rule, "confidence": confidence, "objective": objective}
+        if epsilon is not UNCHANGED and ratio is UNCHANGED:
+            ratio = None
+        given = {
+            "epsilon": epsilon,
+            "ratio": ratio,
+            "alpha": alpha,
+            "rule": rule,
+            "confidence": confidence,
+            "objective": objective,
+        }
         other = copy.copy(self)
         other.set_params(**{name: value for name, value in given.items() if value is not UNCHANGED})
         return other._select()
@@ -229,9 +280,16 @@ class EiFFFeLClassifier(HeldOutClassifier):
         records["row"], records["before"], records["after"] = rows, before[rows], after[rows]
         return records
 
+    def _favorable(self, classes: np.ndarray) -> int:
+        return check_favorable(classes, split_favorable(self.favorable)[0])
+
+    def _groups(self, sensitive_features: Any) -> Groups:
+        return read_groups(sensitive_features, combine=self.combine, missing=self.missing, privileged=self.privileged)
+
     def _select(self) -> "EiFFFeLClassifier":
         self.selection_: Selection = self.path_.select(
-            epsilon=self.epsilon,
+            epsilon=self.epsilon if self.ratio is None else None,
+            ratio=self.ratio,
             alpha=self.alpha,
             rule=self.rule,
             confidence=self.confidence,

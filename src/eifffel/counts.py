@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from eifffel import metrics
-from eifffel.intervals import CONFIDENCE, difference_interval, difference_limit
+from eifffel.constraints import Constraint, Worst
+from eifffel.intervals import CONFIDENCE, difference_interval, difference_limit, ratio_interval, ratio_limit
 from eifffel.objective import Objective, measure_drop, measure_objective
 
 
@@ -18,21 +19,24 @@ class PathCounts:
 
     Attributes
     ----------
-    favorable : ndarray of shape (n_steps + 1, 2, n_labels)
-        Per step, group (1 is privileged) and label (1 is favourable). int64 for unit weights, float64 for real ones;
-        ``n_labels`` is 1 where the rows have no labels.
-    totals : ndarray of shape (2, n_labels)
+    favorable : ndarray of shape (n_steps + 1, n_groups, n_labels)
+        Per step, group (of two, 1 is privileged) and label (1 is favourable). int64 for unit weights, float64 for real
+        ones; ``n_labels`` is 1 where the rows have no labels.
+    totals : ndarray of shape (n_groups, n_labels)
         All rows.
     rows : str
         Which rows these are.
-    n_rows : ndarray of shape (2,)
+    n_rows : ndarray of shape (n_groups,)
         How many, in each group, whatever they weigh.
+    constraint : Constraint
+        What is compared, for these rows.
     """
 
     favorable: np.ndarray
     totals: np.ndarray
     rows: str
     n_rows: np.ndarray
+    constraint: Constraint
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -49,12 +53,27 @@ class PathCounts:
 
     @cached_property
     def discrimination(self) -> np.ndarray:
-        """Signed discrimination after each step, shape (n_steps + 1,)."""
-        return metrics.discrimination(self.favorable, self.totals)
+        """The largest difference after each step, shape (n_steps + 1,); signed where there is a privileged group."""
+        return self.worst.value
+
+    @cached_property
+    def worst(self) -> Worst:
+        """That difference, and the sides of the constraint that it is between."""
+        return self.constraint.worst(self.favorable, self.totals)
+
+    def worst_pair(self, step: int) -> tuple[str, str]:
+        """What those sides are called; the discrimination is the rate of the first minus that of the second."""
+        names = self.constraint.names
+        return names[self.worst.high[step]], names[self.worst.low[step]]
+
+    @cached_property
+    def ratio(self) -> np.ndarray:
+        """The smallest ratio of two rates after each step, shape (n_steps + 1,); NaN where all are 0."""
+        return self.constraint.worst_ratio(self.favorable, self.totals)
 
     @cached_property
     def selection_rates(self) -> np.ndarray:
-        """Share of favourable decisions after each step per group, shape (n_steps + 1, 2)."""
+        """Share of favourable decisions after each step per group, shape (n_steps + 1, n_groups)."""
         return metrics.selection_rate(self.favorable, self.totals)
 
     def objective(self, objective: Objective) -> np.ndarray:
@@ -66,24 +85,57 @@ class PathCounts:
         return self._once(("drop", objective), lambda: measure_drop(objective, self.favorable, self.totals))
 
     def interval(self, step: int, confidence: float | None = None) -> tuple[float, float] | None:
-        """The interval of the discrimination at a step, 95% unless said otherwise; ``None`` for weighted rows."""
+        """The interval of the discrimination at a step, 95% unless said otherwise; ``None`` for weighted rows.
+
+        It begins where that of the largest difference begins, not below 0 if that has no sign, and ends where the last
+        of all ends.
+        """
         if self.weighted:
             return None
-        chosen, size = self.favorable[step].sum(axis=1), self.totals.sum(axis=1)
         level = CONFIDENCE if confidence is None else confidence
-        low, high = difference_interval(chosen[1], size[1], chosen[0], size[0], level)
-        return float(low), float(high)
+        low, high = difference_interval(*self._both_sides(step, self.constraint.pairs), level)
+        worst = (self.constraint.pairs == (self.worst.high[step], self.worst.low[step])).all(axis=1)
+        begin = float(low[worst][0])
+        return begin if self.constraint.directed else max(begin, 0.0), float(high.max())
+
+    def ratio_interval(self, step: int) -> tuple[float, float] | None:
+        """The 95% interval of the smallest ratio at a step; ``None`` for weighted rows, or where a rate is 0."""
+        pairs = self.constraint.pairs
+        pairs = np.concatenate([pairs, pairs[:, ::-1]]) if self.constraint.directed else pairs
+        high, n_high, low, n_low = self._both_sides(step, pairs)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = (low / n_low) / (high / n_high)
+        if self.weighted or np.isnan(ratios).all():
+            return None
+        k = np.nanargmin(ratios)
+        limits = ratio_interval(low[k], n_low[k], high[k], n_high[k])
+        return None if np.isnan(limits[0]) else (float(limits[0]), float(limits[1]))
 
     def limits(self, confidence: float) -> np.ndarray:
-        """The upper limit of the discrimination after each step, shape (n_steps + 1,)."""
-        return self._once(("limits", confidence), lambda: self._measure_limits(confidence))
+        """The upper limit of the discrimination after each step, shape (n_steps + 1,): that of every difference."""
+        return self._once(("limits", confidence), lambda: self._measure_limits(difference_limit, confidence))
 
-    def _measure_limits(self, confidence: float) -> np.ndarray:
-        chosen, size = self.favorable.sum(axis=2), self.totals.sum(axis=1)
+    def ratio_limits(self, ratio: float, confidence: float) -> np.ndarray:
+        """The upper limit, after each step, of ``ratio`` times one rate minus the other; below 0 ratios are larger."""
+        limit = partial(ratio_limit, ratio=ratio)
+        return self._once(("ratio", (ratio, confidence)), lambda: self._measure_limits(limit, confidence))
+
+    def _measure_limits(self, limit: Callable[..., np.ndarray], confidence: float) -> np.ndarray:
+        """Of every difference that is bounded, the largest limit: a bound holds if it holds for each of them."""
+        chosen = self._chosen
         # Many steps in a row change no decision about these rows.
         new = np.append(True, (chosen[1:] != chosen[:-1]).any(axis=1))
-        limits = difference_limit(chosen[new, 1], size[1], chosen[new, 0], size[0], confidence)
-        return limits[np.cumsum(new) - 1]
+        found = [limit(*self._both_sides(new, pair), confidence=confidence) for pair in self.constraint.pairs]
+        return np.max(found, axis=0)[np.cumsum(new) - 1]
+
+    @cached_property
+    def _chosen(self) -> np.ndarray:
+        return self.constraint.count_sides(self.favorable)
+
+    def _both_sides(self, step: Any, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Favourable and all rows of the first and of the second side of pairs."""
+        size, (high, low) = self.constraint.count_sides(self.totals), pairs.T
+        return self._chosen[step][..., high], size[high], self._chosen[step][..., low], size[low]
 
     def _once(self, what: tuple[str, Any], measure: Callable[[], np.ndarray]) -> np.ndarray:
         """What was measured, kept, so that another bound is a look-up."""

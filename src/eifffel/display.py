@@ -26,6 +26,8 @@ class FairnessPathDisplay:
     discrimination, accuracy : ndarray of shape (n_steps + 1,)
     rows : str
         Which rows were measured.
+    compared : str
+        What discrimination is the difference of.
     selection : Selection, optional
         The step to mark.
     name : str, optional
@@ -46,12 +48,14 @@ class FairnessPathDisplay:
         discrimination: np.ndarray,
         accuracy: np.ndarray,
         rows: str,
+        compared: str = "privileged minus unprivileged selection rate",
         selection: Selection | None = None,
         name: str | None = None,
     ):
         self.discrimination = discrimination
         self.accuracy = accuracy
         self.rows = rows
+        self.compared = compared
         self.selection = selection
         self.name = name
 
@@ -66,7 +70,7 @@ class FairnessPathDisplay:
     ) -> "FairnessPathDisplay":
         """Draw a path, and mark the step that ``bounds``, those of `FairnessPath.select`, choose if there are any."""
         bounds = {what: value for what, value in bounds.items() if value is not None}
-        if bounds and "epsilon" not in bounds:
+        if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
             raise ValueError(f"{given} selects no step by itself; give epsilon too")
         return cls._of(path, path.select(**bounds) if bounds else None, name).plot(ax=ax)
@@ -87,7 +91,12 @@ class FairnessPathDisplay:
         if path.accuracy_counts.rows != rows:
             rows += f", accuracy on the {path.accuracy_counts.rows}"
         return cls(
-            discrimination=path.discrimination, accuracy=path.accuracy, rows=rows, selection=selection, name=name
+            discrimination=path.discrimination,
+            accuracy=path.accuracy,
+            rows=rows,
+            compared=path.constraint.words,
+            selection=selection,
+            name=name,
         )
 
     def plot(self, ax: Any = None) -> "FairnessPathDisplay":
@@ -115,10 +124,11 @@ class FairnessPathDisplay:
         )
         chosen = self.selection
         if chosen is not None:
-            within = f"within epsilon = {chosen.epsilon:g}"
-            if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
-                low = -chosen.epsilon if chosen.confidence is None else -1  # with confidence it is one-sided
-                ax.axvspan(low, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
+            if chosen.epsilon is not None:
+                within = f"within epsilon = {chosen.epsilon:g}"
+                if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
+                    low = -chosen.epsilon if chosen.confidence is None else -1  # with confidence it is one-sided
+                    ax.axvspan(low, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
             reach: tuple[float, float] | None
             if chosen.confidence is not None and chosen.upper is not None:
                 reach, what = (
@@ -141,7 +151,7 @@ class FairnessPathDisplay:
                 label=whose
                 + (f"selected (step {chosen.step})" if chosen.met else f"NOT MET{limits} (step {chosen.step})"),
             )
-        ax.set_xlabel("discrimination (privileged minus unprivileged selection rate)")
+        ax.set_xlabel(f"discrimination ({self.compared})")
         ax.set_ylabel("accuracy")
         ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
         self._look_at_the_useful_part(ax, others)
@@ -157,7 +167,9 @@ class FairnessPathDisplay:
         ``others`` are the limits of what was drawn before, which stays in sight.
         """
         start = abs(float(self.discrimination[0]))
-        past = 0.0 if self.selection is None else max(self.selection.epsilon, -self.selection.discrimination)
+        past = 0.0
+        if self.selection is not None:
+            past = max(self.selection.epsilon or 0.0, -self.selection.discrimination)
         low = -max(0.2 * start, 1.2 * past)
         shown = self.accuracy[self.discrimination >= low]
         if start == 0 or len(shown) < 2:

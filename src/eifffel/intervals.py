@@ -82,16 +82,42 @@ def score_limit(
 
 
 def _exact_limit(
-    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+    part: np.ndarray,
+    whole: np.ndarray,
+    other_part: np.ndarray,
+    other_whole: np.ndarray,
+    confidence: float,
+    factor: float = 1.0,
 ) -> np.ndarray:
-    """The upper limit from those of Clopper and Pearson, whose distances are added as those of Newcombe's are."""
+    """The upper limit from those of Clopper and Pearson, whose distances are added as those of Newcombe's are.
+
+    ``factor`` multiplies the first rate.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         rate, other = part / whole, other_part / other_whole
         up = np.where(part == whole, 1.0, betaincinv(part + 1, np.maximum(whole - part, 1e-9), confidence))
         down = np.where(
             other_part == 0, 0.0, betaincinv(np.maximum(other_part, 1e-9), other_whole - other_part + 1, 1 - confidence)
         )
-    return np.minimum(rate - other + np.hypot(up - rate, other - down), 1.0)
+    return np.minimum(factor * rate - other + np.hypot(factor * (up - rate), other - down), 1.0)
+
+
+def ratio_limit(
+    part: np.ndarray,
+    whole: np.ndarray,
+    other_part: np.ndarray,
+    other_whole: np.ndarray,
+    ratio: float,
+    confidence: float,
+) -> np.ndarray:
+    """The upper limit of ``ratio * part / whole - other_part / other_whole``, from exact limits of the two rates.
+
+    Where it is at most 0, the second rate is, with this confidence, at least ``ratio`` times the first.
+    """
+    part, whole, other_part, other_whole = (
+        np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
+    )
+    return _exact_limit(part, whole, other_part, other_whole, confidence, ratio)
 
 
 def ratio_interval(

@@ -7,7 +7,7 @@ import numpy as np
 
 from eifffel import _kernels
 from eifffel._parallel import run_threads
-from eifffel._validation import Rows
+from eifffel.coding import Rows
 from eifffel.ensembles import EnsembleView
 
 
@@ -38,9 +38,9 @@ class LeafCounts:
 
     Attributes
     ----------
-    counts : ndarray of shape (n_leaves, 2, 2)
+    counts : ndarray of shape (n_leaves, n_groups, 2)
         int64, in units.
-    totals : ndarray of shape (2, 2)
+    totals : ndarray of shape (n_groups, 2)
         All rows per group and label, in units.
     unit : int or float
         The weight of a row that counts 1; the integer 1 without sample weights.
@@ -55,11 +55,11 @@ def count_leaves(view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None =
     """Count labelled rows in their leaves."""
     rows = placed.rows
     cell = rows.cell
-    counts = np.zeros((view.n_leaves, 4), np.int64)
+    counts = np.zeros((view.n_leaves, 2 * rows.n_groups), np.int64)
 
     def fill(t: int) -> None:
         own = counts[view.leaf_offset[t] : view.leaf_offset[t + 1]]
         _kernels.count_leaves(placed.index[t], cell, rows.weight, own)
 
     run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="counting leaves")
-    return LeafCounts(counts.reshape(-1, 2, 2), rows.weigh_cells(), rows.unit)
+    return LeafCounts(counts.reshape(-1, rows.n_groups, 2), rows.weigh_cells(), rows.unit)

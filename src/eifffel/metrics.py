@@ -1,9 +1,10 @@
 """Group metrics as arithmetic on counts.
 
-Every metric takes ``favorable``, shape ``(..., 2, n_labels)``, the rows decided favourably per group and label,
-and ``totals``, shape ``(2, n_labels)``, all rows; group 1 is the privileged one, label 1 the favourable class.
-It returns one number for each entry of the leading axes, so that a whole path is measured at once, and NaN where
-a rate is undefined. ``n_labels`` is 1 where labels are not known; metrics that need them then raise.
+Every metric takes ``favorable``, shape ``(..., n_groups, n_labels)``, the rows decided favourably per group and label,
+and ``totals``, shape ``(n_groups, n_labels)``, all rows; label 1 is the favourable class, and of two groups the second
+is the privileged one. It returns one number for each entry of the leading axes, so that a whole path is measured at
+once, and NaN where a rate is undefined. ``n_labels`` is 1 where labels are not known; metrics that need them then
+raise. Differences and ratios are those between the groups of highest and of lowest rate, as fairlearn has them.
 """
 
 from collections.abc import Callable
@@ -11,14 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import (
-    Coding,
-    check_binary_labels,
-    check_choice,
-    check_favorable,
-    check_groups,
-    check_privileged,
-)
+from eifffel._validation import check_binary_labels, check_choice, check_favorable, join_labels, split_favorable
+from eifffel.coding import Coding
+from eifffel.groups import EACH, ERROR, Groups, read_groups
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
@@ -37,10 +33,12 @@ def selection_rate(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P(g=1 | S=1) - P(g=1 | S=0), signed.
+    """P(g=1 | S=1) - P(g=1 | S=0), signed, of two groups; of more, the largest difference, without sign.
 
-    One division of two exact integers, so that a difference of 1/20 is the float 0.05 and meets that bound.
+    Of two, one division of two exact integers, so that a difference of 1/20 is the float 0.05 and meets that bound.
     """
+    if totals.shape[-2] > 2:
+        return demographic_parity_difference(favorable, totals)
     chosen = favorable.sum(axis=-1)
     size = totals.sum(axis=-1)
     return _ratio(chosen[..., 1] * size[0] - chosen[..., 0] * size[1], size[0] * size[1])
@@ -48,13 +46,14 @@ def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 def demographic_parity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """The largest difference of selection rates, without sign."""
-    return np.abs(discrimination(favorable, totals))
+    if totals.shape[-2] == 2:
+        return np.abs(discrimination(favorable, totals))
+    return _spread(selection_rate(favorable, totals))
 
 
 def demographic_parity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """The smallest selection rate divided by the largest."""
-    rates = selection_rate(favorable, totals)
-    return _ratio(rates.min(axis=-1), rates.max(axis=-1))
+    return _smallest_share(selection_rate(favorable, totals))
 
 
 def n_correct(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -77,17 +76,23 @@ def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def equal_opportunity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Difference of the true positive rates, without sign."""
-    need_labels(totals)
-    rate = _ratio(favorable, totals)
-    return np.abs(rate[..., 1, 1] - rate[..., 0, 1])
+    """The largest difference of true positive rates, without sign."""
+    return _spread(_label_rate(favorable, totals, 1))
+
+
+def equal_opportunity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """The smallest true positive rate divided by the largest."""
+    return _smallest_share(_label_rate(favorable, totals, 1))
 
 
 def predictive_equality_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Difference of the false positive rates, without sign."""
-    need_labels(totals)
-    rate = _ratio(favorable, totals)
-    return np.abs(rate[..., 1, 0] - rate[..., 0, 0])
+    """The largest difference of false positive rates, without sign."""
+    return _spread(_label_rate(favorable, totals, 0))
+
+
+def predictive_equality_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """The smallest false positive rate divided by the largest."""
+    return _smallest_share(_label_rate(favorable, totals, 0))
 
 
 def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -97,6 +102,25 @@ def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.n
     )
 
 
+def equalized_odds_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """The smaller of the ratios of true and of false positive rates."""
+    return np.minimum(equal_opportunity_ratio(favorable, totals), predictive_equality_ratio(favorable, totals))
+
+
+def _label_rate(favorable: np.ndarray, totals: np.ndarray, label: int) -> np.ndarray:
+    """The share of favourable decisions among the rows of a label, for each group."""
+    need_labels(totals)
+    return _ratio(favorable[..., label], totals[..., label])
+
+
+def _spread(rates: np.ndarray) -> np.ndarray:
+    return rates.max(axis=-1) - rates.min(axis=-1)
+
+
+def _smallest_share(rates: np.ndarray) -> np.ndarray:
+    return _ratio(rates.min(axis=-1), rates.max(axis=-1))
+
+
 METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "accuracy": accuracy,
     "balanced_accuracy": balanced_accuracy,
@@ -104,9 +128,36 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "demographic_parity_ratio": demographic_parity_ratio,
     "discrimination": discrimination,
     "equal_opportunity_difference": equal_opportunity_difference,
+    "equal_opportunity_ratio": equal_opportunity_ratio,
     "equalized_odds_difference": equalized_odds_difference,
+    "equalized_odds_ratio": equalized_odds_ratio,
     "predictive_equality_difference": predictive_equality_difference,
+    "predictive_equality_ratio": predictive_equality_ratio,
 }
+
+
+# Of all people, whatever their group.
+UNGROUPED = ("accuracy", "balanced_accuracy")
+
+
+def measure_groups(
+    metric: str, favorable: np.ndarray, totals: np.ndarray, groups: Groups, *, n_rows: Any = None, fewest: int = 1
+) -> np.ndarray:
+    """A metric of counts of ``groups``: where several attributes are compared, the worst of them.
+
+    Of more than two values of an attribute, those with ``fewest`` rows or more are compared; ``n_rows`` are those of
+    the groups, if totals are not.
+    """
+    if metric in UNGROUPED:
+        return METRICS[metric](favorable, totals)
+    sizes = totals.sum(axis=-1) if n_rows is None else n_rows
+    measured = []
+    for attribute in groups.attributes:
+        kept = (attribute.members @ sizes >= fewest) | (len(attribute.values) == 2)
+        members = attribute.members[kept].astype(totals.dtype)
+        of_value = np.einsum("vg,...gl->...vl", members, favorable), np.einsum("vg,gl->vl", members, totals)
+        measured.append(METRICS[metric](*of_value))
+    return np.min(measured, axis=0) if metric.endswith("_ratio") else np.max(measured, axis=0)
 
 
 def measure(
@@ -117,6 +168,8 @@ def measure(
     sensitive_features: Any,
     favorable: Any = None,
     privileged: Any = None,
+    combine: str = EACH,
+    missing: str = ERROR,
     sample_weight: Any = None,
 ) -> float:
     """A metric of rows that somebody else has decided.
@@ -127,12 +180,16 @@ def measure(
         A name in `METRICS`.
     y_true, y_pred : array-like of shape (n_rows,)
         Labels and decisions.
-    sensitive_features : array-like of shape (n_rows,)
-        The group of each row, two values.
-    favorable : label, optional
+    sensitive_features : array-like of shape (n_rows,), data frame or dict of columns
+        The group of each row.
+    favorable : label or set of labels, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans.
     privileged : group, optional
-        The privileged group; by default the one that the decisions favour.
+        The privileged of two groups; by default the one that the decisions favour.
+    combine : {"each", "intersection"}
+        With several columns, whether the metric is the worst of those of each, or that of their combinations.
+    missing : {"error", "own-group", "drop"}
+        What becomes of rows without a group.
     sample_weight : array-like of shape (n_rows,), optional
 
     Examples
@@ -142,14 +199,18 @@ def measure(
     0.5
     """
     check_choice("metric", metric, list(METRICS))
-    classes = check_binary_labels(y_true)
-    groups = check_groups(sensitive_features)
-    coding = Coding(classes, check_favorable(classes, favorable), groups)
+    favorable, good = split_favorable(favorable)
+    if good is not None:
+        join_labels("y_true", y_true, good)
+    classes = check_binary_labels(y_true) if good is None else np.array([0, 1])
+    groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
+    coding = Coding(classes, check_favorable(classes, favorable), groups, good)
     truth = coding.encode(y_true, y_true, sensitive_features, sample_weight, rows="y_true")
     decided = coding.encode(y_true, y_pred, sensitive_features, sample_weight, rows="y_pred").label
     chosen, totals = truth.in_weight(truth.weigh_cells(np.asarray(decided) == 1)), truth.in_weight(truth.weigh_cells())
-    index = check_privileged(groups, privileged)
-    if index is None:
-        index = int(discrimination(chosen, totals) > 0)
-    order = [1 - index, index]
-    return float(METRICS[metric](chosen[order], totals[order]))
+    if len(groups) == 2:
+        index = groups.privileged[0]
+        if index is None:
+            index = int(discrimination(chosen, totals) > 0)
+        chosen, totals = chosen[[1 - index, index]], totals[[1 - index, index]]
+    return float(measure_groups(metric, chosen, totals, groups))

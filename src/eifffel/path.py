@@ -11,7 +11,9 @@ from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import Coding, Rows, check_choice, check_confidence, check_step, check_table
+from eifffel._validation import check_choice, check_confidence, check_step, check_table
+from eifffel.coding import Coding, Rows
+from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
 from eifffel.exceptions import (
@@ -22,6 +24,7 @@ from eifffel.exceptions import (
     ViewMismatchError,
     warn_caller,
 )
+from eifffel.groups import Groups, show_group
 from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 # Below it, the probabilities of a shifted forest lie so near the cut-off that they say little.
 LEAST_SCALE = 0.5
 
-CELLS = ("unprivileged_unfavorable", "unprivileged_favorable", "privileged_unfavorable", "privileged_favorable")
+LABELS = ("unfavorable", "favorable")
+ROLES = ("unprivileged", "privileged")
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +67,14 @@ class FairnessPath:
     strategy : str
     direction : str
         Which way decisions may change.
-    groups : tuple
-        The unprivileged and the privileged group.
+    grouping : Groups
+        How people are told apart.
+    constraint : Constraint
+        What is bounded.
     favorable : label
         The favourable class.
+    good : frozenset or None
+        The labels of a table that it stands for, where there are several.
     order : EditOrder
         What is edited at each step.
     leaf_counts : LeafCounts
@@ -90,8 +98,10 @@ class FairnessPath:
     model: Any
     strategy: str
     direction: str
-    groups: tuple[Any, Any]
+    grouping: Groups
+    constraint: Constraint
     favorable: Any
+    good: frozenset[Any] | None
     order: EditOrder
     leaf_counts: LeafCounts
     counts: PathCounts
@@ -113,6 +123,11 @@ class FairnessPath:
         )
 
     @property
+    def groups(self) -> tuple[Any, ...]:
+        """The groups that rows are counted in; of two, the unprivileged and the privileged one."""
+        return self.grouping.values
+
+    @property
     def n_steps(self) -> int:
         """Steps after step 0."""
         return self.order.n_steps
@@ -127,12 +142,15 @@ class FairnessPath:
 
     @property
     def discrimination(self) -> np.ndarray:
-        """Signed discrimination after each step, shape (n_steps + 1,), on the rows that ``counts.rows`` names."""
+        """The largest difference that is bounded, after each step, on the rows that ``counts.rows`` names.
+
+        Shape (n_steps + 1,). Signed where there is a privileged group: its rate minus that of another.
+        """
         return self.counts.discrimination
 
     @property
     def selection_rates(self) -> np.ndarray:
-        """Share of favourable decisions after each step per group, shape (n_steps + 1, 2), on the same rows."""
+        """Share of favourable decisions after each step per group, shape (n_steps + 1, n_groups), on the same rows."""
         return self.counts.selection_rates
 
     @property
@@ -173,14 +191,25 @@ class FairnessPath:
         return SeenRows.of(self.at_hand.X).overlap(SeenRows.of(self.scored))
 
     def metric(self, name: str) -> np.ndarray:
-        """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows."""
+        """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows.
+
+        Of several attributes that are compared each by itself, the worst; groups of too few rows are left out.
+        """
         check_choice("metric", name, list(metrics.METRICS))
-        return metrics.METRICS[name](self.counts.favorable, self.counts.totals)
+        return metrics.measure_groups(
+            name,
+            self.counts.favorable,
+            self.counts.totals,
+            self.grouping,
+            n_rows=self.counts.n_rows,
+            fewest=self.constraint.min_rows,
+        )
 
     def select(
         self,
         *,
-        epsilon: float,
+        epsilon: float | None = None,
+        ratio: float | None = None,
         alpha: float | None = None,
         rule: str = "first",
         confidence: float | None = None,
@@ -192,6 +221,9 @@ class FairnessPath:
         ----------
         epsilon : float in [0, 1]
             Bound on discrimination.
+        ratio : float in (0, 1], in place of epsilon
+            The smallest of the rates that are compared must be at least so large a part of the largest: 0.8 is the
+            four-fifths rule.
         alpha : float in [0, 1], optional
             Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
         rule : {"first", "most_accurate", "paper"}
@@ -215,8 +247,10 @@ class FairnessPath:
         selection = select_step(
             self.counts,
             self.accuracy_counts,
-            self.groups,
+            self.grouping,
+            self.order.safest,
             epsilon=epsilon,
+            ratio=ratio,
             alpha=alpha,
             rule=rule,
             confidence=confidence,
@@ -254,7 +288,7 @@ class FairnessPath:
         >>> verdict.holds
         True
         """
-        return say_verdict(self.counts, self.accuracy_counts, self.groups, selection, seen=self.seen)
+        return say_verdict(self.counts, self.accuracy_counts, self.grouping, selection, seen=self.seen)
 
     def n_flips(self, step: int) -> int:
         """How many leaves are edited at ``step``."""
@@ -287,7 +321,9 @@ class FairnessPath:
             written,
             strategy=self.strategy,
             direction=self.direction,
-            groups=self.groups,
+            grouping=self.grouping,
+            constraint=self.constraint,
+            good=self.good,
             step=step,
             scale=scale,
         )
@@ -324,9 +360,8 @@ class FairnessPath:
 
         Fields: ``tree``; ``leaf``, its node id; ``before`` and ``after``, the favourable fraction, or what the leaf of
         a boosted ensemble adds to the favourable score; ``score``, for which it was flipped or along which it is
-        shifted; ``step``, its first; and the scoring rows in the leaf per group and label,
-        ``unprivileged_unfavorable`` to ``privileged_favorable``. ``pandas.DataFrame(path.flips(step))`` makes a table
-        of it.
+        shifted; ``step``, its first; and the scoring rows in the leaf per group and label, which are called
+        `cell_names`. ``pandas.DataFrame(path.flips(step))`` makes a table of it.
         """
         leaves = self.order.leaves_at(check_step(step, self.n_steps))
         view = self._view()
@@ -339,7 +374,7 @@ class FairnessPath:
                 ("after", np.float64),
                 ("score", np.float64),
                 ("step", np.int64),
-                *((cell, np.result_type(self.leaf_counts.unit, np.int64)) for cell in CELLS),
+                *((cell, np.result_type(self.leaf_counts.unit, np.int64)) for cell in self.cell_names),
             ],
         )
         records["tree"] = view.leaf_tree[leaves]
@@ -348,9 +383,20 @@ class FairnessPath:
         records["after"] = view.favor(self.order.edit(view, step)[0])[leaves]
         records["score"] = self.order.score[leaves]
         records["step"] = self.order.step_of(leaves)
-        for cell, counts in zip(CELLS, self.leaf_counts.counts[leaves].reshape(-1, 4).T, strict=True):
+        cells = self.leaf_counts.counts[leaves].reshape(len(leaves), len(self.cell_names))
+        for cell, counts in zip(self.cell_names, cells.T, strict=True):
             records[cell] = counts * self.leaf_counts.unit
         return records
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """What columns of numbers about each group are called: of two, by their roles, else by the groups."""
+        return ROLES if len(self.groups) == 2 else tuple(map(show_group, self.groups))
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """What the counts of each group and label are called, ``unprivileged_unfavorable`` and so on."""
+        return tuple(f"{group}_{label}" for group in self.group_names for label in LABELS)
 
     def rules(
         self, step: int, feature_names: Sequence[str] | None = None, *, which: Sequence[int] | None = None
@@ -386,11 +432,12 @@ class FairnessPath:
         check_table(X)
         (X,) = indexable(X)
         view = self._view()
-        coding = Coding(view.classes, view.favorable, self.groups)
+        coding = Coding(view.classes, view.favorable, self.grouping, self.good)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
+        constraint = self.constraint.on_rows(rows.count_cells(), rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         placed = PlacedRows(X, index, rows, "measured rows")
-        counts, at_hand = measure_rows(view, placed, self.order, n_jobs=n_jobs, verbose=verbose)
+        counts, at_hand = measure_rows(view, placed, self.order, constraint, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
         return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand, known=None)
 
@@ -410,8 +457,10 @@ class FairnessPath:
             "discrimination": self.discrimination,
             f"{where}accuracy": self.accuracy,
             f"{where}accuracy_drop": self.accuracy_drop,
-            "selection_rate_unprivileged": self.selection_rates[:, 0],
-            "selection_rate_privileged": self.selection_rates[:, 1],
+            **{
+                f"selection_rate_{name}": rate
+                for name, rate in zip(self.group_names, self.selection_rates.T, strict=True)
+            },
         }
         return nw.from_dict(columns, backend=backend).to_native()
 
@@ -441,7 +490,13 @@ class FairnessPath:
 
 
 def measure_rows(
-    view: EnsembleView, placed: PlacedRows, order: EditOrder, *, n_jobs: int | None, verbose: int
+    view: EnsembleView,
+    placed: PlacedRows,
+    order: EditOrder,
+    constraint: Constraint,
+    *,
+    n_jobs: int | None,
+    verbose: int,
 ) -> tuple[PathCounts, RowsAtHand]:
     """Measure every step on rows."""
     rows = placed.rows
@@ -450,6 +505,7 @@ def measure_rows(
         rows.in_weight(favorable),
         rows.in_weight(rows.weigh_cells()),
         placed.name,
-        np.bincount(rows.group, minlength=2),
+        rows.count_cells().sum(axis=1),
+        constraint,
     )
     return counts, RowsAtHand(placed.X, rows, favorable)

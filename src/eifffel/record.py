@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchError
+from eifffel.groups import Groups
 from eifffel.selection import Selection
 
 ATTRIBUTE = "eifffel_record_"
 RECORD_KEYS = (
     "strategy",
     "direction",
-    "groups",
+    "grouping",
+    "constraint",
     "favorable",
+    "good",
     "step",
     "scale",
     "digests",
@@ -35,13 +39,16 @@ def make_record(
     *,
     strategy: str,
     direction: str,
-    groups: tuple[Any, Any],
+    grouping: Groups,
+    constraint: Constraint,
+    good: frozenset[Any] | None,
     step: int,
     scale: float,
 ) -> dict[str, Any]:
     """The record of an edit from one view of a model to another.
 
-    Keys: ``strategy``, ``direction``, ``groups`` (unprivileged, privileged), ``favorable``, ``step``, ``scale``;
+    Keys: ``strategy``, ``direction``, ``grouping`` (from which `read_grouping` makes groups), ``constraint`` (its name
+    and ``min_group_rows``), ``favorable``, ``good`` (the labels it stands for, if several), ``step``, ``scale``;
     ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the
     bounds and what was measured where they chose the step, if they did; ``summary``, what a report says of the edit, as
     JSON, and ``task``, the columns of the table, if the command line made it; ``earlier``, the record of an edit before
@@ -50,8 +57,16 @@ def make_record(
     return {
         "strategy": strategy,
         "direction": direction,
-        "groups": list(groups),
+        "grouping": {
+            "columns": [list(values) for values in grouping.columns],
+            "names": list(grouping.names),
+            "combine": grouping.combine,
+            "missing": grouping.missing,
+            "privileged": list(grouping.privileged),
+        },
+        "constraint": {"name": constraint.name, "min_group_rows": constraint.min_rows},
         "favorable": view.classes.tolist()[view.favorable],
+        "good": None if good is None else sorted(good, key=str),
         "step": step,
         "scale": scale,
         "digests": {"before": view.digests, "after": edited.digests},
@@ -61,6 +76,18 @@ def make_record(
         "task": None,
         "earlier": find_record(view.around.outer),
     }
+
+
+def read_grouping(record: dict[str, Any]) -> Groups:
+    """The groups that an edit was made for."""
+    stored = record["grouping"]
+    return Groups(
+        tuple(map(tuple, stored["columns"])),
+        tuple(stored["names"]),
+        stored["combine"],
+        stored["missing"],
+        tuple(stored["privileged"]),
+    )
 
 
 def attach_record(model: Any, record: dict[str, Any] | None) -> None:

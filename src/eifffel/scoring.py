@@ -8,44 +8,107 @@ from typing import Any
 import numpy as np
 
 from eifffel import _kernels
+from eifffel._parallel import run_threads
+from eifffel.constraints import Constraint
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.leaves import LeafCounts
 
 
 @dataclass(frozen=True, eq=False)
-class LeafScores:
-    """The effect of flipping each leaf on its own tree.
+class TreeFlips:
+    """The flips of one tree, in their order.
 
-    Discriminations are scaled by the sizes of both groups, ``a * |S=0| - b * |S=1|`` for ``a`` privileged
-    and ``b`` unprivileged favourable rows: integers unless real weights are large, so that ties are ties.
+    Attributes
+    ----------
+    leaf : ndarray of shape (n_flips,)
+        Leaves, numbered over the whole ensemble.
+    score : ndarray of shape (n_flips,)
+        Of Algorithm 1, for which each is flipped.
+    before : ndarray of shape (n_flips,)
+        The largest difference between two sides of the constraint, in this tree, before each flip.
+    after : float
+        That difference after the last.
+    """
+
+    leaf: np.ndarray
+    score: np.ndarray
+    before: np.ndarray
+    after: float
+
+
+@dataclass(frozen=True, eq=False)
+class LeafScores:
+    """What a flip of each leaf would change in its own tree.
+
+    A tree is attacked where its own rates differ most. A leaf is a candidate if its flip lowers that difference; its
+    score is by how much, divided by the share of rows that the flip decides wrongly, infinite where it costs none.
 
     Attributes
     ----------
     leaf_offset : ndarray of shape (n_trees + 1,)
-    tree_discrimination : ndarray of shape (n_trees,)
-        Each tree's own discrimination, scaled.
-    drop : ndarray of shape (n_leaves,)
-        By how much the flip lowers it.
-    candidate : ndarray of shape (n_leaves,)
-        Whether the flip lowers discrimination and the leaf can be flipped.
-    ratio : ndarray of shape (n_leaves,)
-        ``drop`` divided by the weight of rows that the flip decides wrongly; ``inf`` where it costs none. It only
-        orders candidates and is NaN for other leaves.
-    unit : float
-        What turns a ratio into the paper's ``delta_disc / delta_accu``.
+    sides : ndarray of shape (n_leaves, n_sides)
+        Rows of each side of the constraint in each leaf: integers unless real weights are large, so that ties are ties.
+    totals : ndarray of shape (n_sides,)
+        All rows of each side.
+    pairs : ndarray of shape (n_pairs, 2)
+        The differences that are bounded. Of equal ones the first is attacked, and what the groups are called does not
+        matter for their order.
+    favorable, flippable : ndarray of shape (n_leaves,)
+        Whether each leaf decides favourably, and whether it may be flipped.
+    agree_more : ndarray of shape (n_leaves,)
+        By how much more weight of its rows has the favourable label than the other.
+    least : float
+        A drop up to this, as a share of all rows, is none.
+    floor : float
+        A tree whose largest difference is not above it is left alone.
+    weight : float
+        Of all rows.
     """
 
     leaf_offset: np.ndarray
-    tree_discrimination: np.ndarray
-    drop: np.ndarray
-    candidate: np.ndarray
-    ratio: np.ndarray
-    unit: float
+    sides: np.ndarray
+    totals: np.ndarray
+    pairs: np.ndarray
+    favorable: np.ndarray
+    flippable: np.ndarray
+    agree_more: np.ndarray
+    least: float
+    floor: float
+    weight: float
 
-    @property
-    def score(self) -> np.ndarray:
-        """The paper's score of each leaf, NaN where it is no candidate."""
-        return self.ratio * self.unit
+    def order_trees(self, *, one_by_one: bool, n_jobs: int | None = None) -> list[TreeFlips]:
+        """The flips of each tree: of the candidates for its worst pair, looked for anew after each, or all at once."""
+
+        def order(t: int) -> TreeFlips:
+            return self._order_tree(t, one_by_one)
+
+        trees = range(len(self.leaf_offset) - 1)
+        return run_threads(order, trees, n_jobs=n_jobs, verbose=0, description="ordering flips")
+
+    def _order_tree(self, t: int, one_by_one: bool) -> TreeFlips:
+        own = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
+        n = own.stop - own.start
+        leaf, pair = np.empty(n, np.int64), np.empty(n, np.int64)
+        ratio, before = np.empty(n), np.empty(n)
+        n_flips, after = _kernels.order_tree_leaves(
+            self.sides[own],
+            self.totals,
+            self.pairs,
+            self.favorable[own],
+            self.flippable[own],
+            self.agree_more[own],
+            self.least,
+            self.floor,
+            one_by_one,
+            leaf,
+            ratio,
+            pair,
+            before,
+        )
+        leaf, pair = leaf[:n_flips], pair[:n_flips]
+        # What turns a ratio of scaled numbers into the paper's delta_disc / delta_accu.
+        unit = self.weight / self.totals[self.pairs].astype(np.float64).prod(axis=1)
+        return TreeFlips(own.start + leaf, ratio[:n_flips] * unit[pair], before[:n_flips], after)
 
 
 def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
@@ -65,7 +128,9 @@ def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
     return np.array(whole, np.int64) if max(whole) < 10**6 else np.asarray(class_weight, np.float64)
 
 
-def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarray, flippable: np.ndarray) -> LeafScores:
+def score_leaves(
+    view: AveragedView, counts: LeafCounts, constraint: Constraint, label_weight: np.ndarray, flippable: np.ndarray
+) -> LeafScores:
     """Algorithm 1 with the corrected sign and candidates, which are among the ``flippable`` leaves.
 
     ``delta_disc`` follows from the leaf's own prediction, which under bootstrap or class weights may not be the
@@ -77,24 +142,27 @@ def score_leaves(view: AveragedView, counts: LeafCounts, label_weight: np.ndarra
     exact = counts.totals.sum() < 2**31
     dtype = np.dtype(np.int64 if exact else np.float64)
     n, totals = counts.counts.astype(dtype, copy=False), counts.totals.astype(dtype, copy=False)
-    unprivileged, privileged = totals.sum(axis=1)
-    least = dtype.type(0) if exact else 1e-12 * unprivileged * privileged
-    tree_discrimination = np.zeros(view.n_trees, dtype)
-    drop = np.empty(view.n_leaves, dtype)
-    candidate = np.empty(view.n_leaves, np.bool_)
-    ratio = np.empty(view.n_leaves, np.float64)
-    _kernels.score_leaves(
-        n,
-        totals,
-        view.leaf_favorable,
-        flippable,
-        label_weight,
-        least,
-        view.leaf_offset,
-        tree_discrimination,
-        drop,
-        candidate,
-        ratio,
+    of_label = sum(n[:, group] for group in range(n.shape[1])) * label_weight  # NumPy is slow over a short axis
+    sides = constraint.count_sides(n)
+    return LeafScores(
+        leaf_offset=view.leaf_offset,
+        sides=sides,
+        totals=constraint.count_sides(totals),
+        pairs=_in_order(constraint.pairs, sides),
+        favorable=view.leaf_favorable,
+        flippable=flippable,
+        agree_more=of_label[:, 1] - of_label[:, 0],
+        least=0.0 if exact else 1e-12,
+        # The paper goes on below 0, against the privileged group; between groups that are all alike nothing is to do.
+        floor=-np.inf if constraint.directed else 0.0,
+        weight=float((totals.sum(axis=0) * label_weight).sum()),
     )
-    unit = float((totals.sum(axis=0) * label_weight).sum() / (unprivileged * privileged))
-    return LeafScores(view.leaf_offset, tree_discrimination, drop, candidate, ratio, unit)
+
+
+def _in_order(pairs: np.ndarray, sides: np.ndarray) -> np.ndarray:
+    """The pairs, those of larger sides first; of equal ones by their rows in the leaves, whatever they are called."""
+    if len(pairs) == 1:
+        return pairs
+    keys = [(-int(column.sum()), column.tobytes()) for column in sides.T]
+    rank = {k: place for place, k in enumerate(sorted(range(len(keys)), key=keys.__getitem__))}
+    return np.array(sorted(pairs.tolist(), key=lambda pair: (rank[pair[0]], rank[pair[1]])), np.int64).reshape(-1, 2)

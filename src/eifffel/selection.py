@@ -9,6 +9,7 @@ from scipy.stats import norm
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
+from eifffel.groups import Groups
 from eifffel.intervals import difference_limit
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 
@@ -33,21 +34,30 @@ class Selection:
         Whether the step keeps the bounds; with ``confidence``, whether that is certified.
     discrimination, accuracy, accuracy_drop : float
         At this step, on the rows named by ``discrimination_rows`` and ``accuracy_rows``.
-    selection_rates : tuple of two floats
-        Share of favourable decisions in the unprivileged and in the privileged group, at this step.
-    epsilon, alpha, rule, confidence, objective
-        What was asked for.
+    pair : tuple of two str
+        Between whom the discrimination is: the rate of the first minus that of the second.
+    rate_ratio : float
+        The smallest ratio of two of the rates that are compared, at this step; NaN where all are 0.
+    selection_rates : tuple of floats
+        Share of favourable decisions in each group, of two the unprivileged and the privileged one, at this step.
+    constraint : str
+        Which rates are compared.
+    epsilon, ratio, alpha, rule, confidence, objective
+        What was asked for; ``epsilon`` or ``ratio`` is ``None``.
     discrimination_rows, accuracy_rows : str
         Which rows were measured, such as ``"selection rows"``.
-    n_rows : tuple of two ints
-        How many ``discrimination_rows`` there are in the unprivileged and in the privileged group.
+    n_rows : tuple of ints
+        How many ``discrimination_rows`` there are in each group.
+    left_out : tuple of str
+        Groups of too few rows, which are not bounded.
     n_accuracy_rows : int
         How many ``accuracy_rows`` there are.
     interval : tuple of two floats, or None
         Two-sided interval of the discrimination at this step: 95%, or of ``confidence`` where it was asked for. It
         knows nothing of how the step was chosen. ``None`` for weighted rows.
     upper : float or None
-        With ``confidence``, the one-sided upper limit of the discrimination at this step.
+        With ``confidence``, the one-sided upper limit of the discrimination at this step: of every difference that is
+        bounded, the largest.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
     """
@@ -57,13 +67,18 @@ class Selection:
     discrimination: float
     accuracy: float
     accuracy_drop: float
-    selection_rates: tuple[float, float]
-    epsilon: float
+    pair: tuple[str, str]
+    rate_ratio: float
+    selection_rates: tuple[float, ...]
+    constraint: str
+    epsilon: float | None
+    ratio: float | None
     alpha: float | None
     rule: str
     discrimination_rows: str
     accuracy_rows: str
-    n_rows: tuple[int, int]
+    n_rows: tuple[int, ...]
+    left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
     confidence: float | None
@@ -72,11 +87,25 @@ class Selection:
     objective_value: float
     objective_drop: float
 
+    @property
+    def bound(self) -> str:
+        """What was asked for, in words."""
+        return f"epsilon={self.epsilon:g}" if self.ratio is None else f"ratio={self.ratio:g}"
 
-def check_bounds(epsilon: Any, alpha: Any, rule: Any, confidence: Any, objective: Any) -> Objective:
+
+def check_bounds(epsilon: Any, ratio: Any, alpha: Any, rule: Any, confidence: Any, objective: Any) -> Objective:
     """Raise if what is asked for makes no sense; the objective, checked."""
     objective = check_objective(objective)
-    check_fraction("epsilon", epsilon)
+    if ratio is None:
+        check_fraction("epsilon", epsilon)
+    else:
+        check_fraction("ratio", ratio)
+        if ratio == 0:
+            raise ValueError("ratio must be above 0, got 0; 0.8 is the four-fifths rule")
+        if rule == "paper":
+            raise ValueError(
+                "rule='paper' stops at a difference, and ratio is none; give epsilon, or take rule='first'"
+            )
     check_alpha(alpha, objective)
     check_choice("rule", rule, RULES)
     check_confidence(confidence, optional=True)
@@ -91,9 +120,11 @@ def check_bounds(epsilon: Any, alpha: Any, rule: Any, confidence: Any, objective
 def select_step(
     counts: PathCounts,
     accuracy_counts: PathCounts,
-    groups: tuple[Any, Any],
+    groups: Groups,
+    safest: int,
     *,
-    epsilon: float,
+    epsilon: float | None,
+    ratio: float | None = None,
     alpha: float | None,
     rule: str,
     confidence: float | None,
@@ -102,13 +133,16 @@ def select_step(
 ) -> Selection:
     """Choose a step; ``seen`` says that leaves were scored by the rows of ``counts``.
 
+    ``safest`` is the step from which on, towards the model as it came, bounds are certified with confidence.
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
-    objective = check_bounds(epsilon, alpha, rule, confidence, objective)
+    if epsilon is not None and ratio is not None:
+        raise ValueError(f"epsilon={epsilon!r} and ratio={ratio!r} are two bounds; give one of them")
+    objective = check_bounds(epsilon, ratio, alpha, rule, confidence, objective)
     if confidence is not None:
         _check_certifiable(counts, confidence, seen)
     discrimination, drop = counts.discrimination, accuracy_counts.drop(objective)
-    below, limit = epsilon + counts.tolerance, np.inf if alpha is None else alpha
+    below, limit = np.inf if epsilon is None else epsilon + counts.tolerance, np.inf if alpha is None else alpha
     allowed = drop <= limit + accuracy_counts.tolerance
     upper = None
     if rule == "paper":
@@ -117,14 +151,17 @@ def select_step(
         step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
         met = bool(discrimination[step] <= below)
     else:
-        if confidence is None:
+        if confidence is not None:
+            upper = counts.limits(confidence)
+            keeps = certify(_excess(counts, epsilon, ratio, confidence), safest)
+        elif ratio is None:
             keeps = np.abs(discrimination) <= below
         else:
-            upper = counts.limits(confidence)
-            keeps = certify(upper, epsilon)
+            keeps = counts.ratio >= ratio - counts.tolerance
         met = bool((keeps & allowed).any())
         if not met:
-            step = int(np.argmin(np.where(allowed, np.abs(discrimination), np.inf)))
+            away = np.abs(discrimination) if ratio is None else -np.nan_to_num(counts.ratio)
+            step = int(np.argmin(np.where(allowed, away, np.inf)))
         elif rule == "first":
             step = int(np.argmax(keeps & allowed))
         else:
@@ -135,13 +172,18 @@ def select_step(
         discrimination=float(discrimination[step]),
         accuracy=float(accuracy_counts.objective("accuracy")[step]),
         accuracy_drop=float(accuracy_counts.drop("accuracy")[step]),
-        selection_rates=(float(counts.selection_rates[step, 0]), float(counts.selection_rates[step, 1])),
+        pair=counts.worst_pair(step),
+        rate_ratio=float(counts.ratio[step]),
+        selection_rates=tuple(map(float, counts.selection_rates[step])),
+        constraint=counts.constraint.name,
         epsilon=epsilon,
+        ratio=ratio,
         alpha=alpha,
         rule=rule,
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
-        n_rows=(int(counts.n_rows[0]), int(counts.n_rows[1])),
+        n_rows=tuple(map(int, counts.n_rows)),
+        left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
         interval=counts.interval(step, confidence),
         confidence=confidence,
@@ -151,8 +193,8 @@ def select_step(
         objective_drop=float(drop[step]),
     )
     if not met:
-        why = _why_not_met(selection, discrimination) if upper is None else _why_uncertain(selection, counts, groups)
-        limits = f"epsilon={epsilon:g}" + ("" if confidence is None else f" with confidence={confidence:g}")
+        why = _why_not_met(selection, discrimination) if upper is None else _why_uncertain(selection, counts, safest)
+        limits = selection.bound + ("" if confidence is None else f" with confidence={confidence:g}")
         limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
         warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
     elif confidence is not None:
@@ -160,16 +202,27 @@ def select_step(
     return selection
 
 
-def certify(upper: np.ndarray, epsilon: float) -> np.ndarray:
-    """Whether each step is certified to discriminate by ``epsilon`` at most, from its upper limit.
+def certify(excess: np.ndarray, safest: int) -> np.ndarray:
+    """Whether each step is certified to keep a bound, from the upper limit of what is in excess of it.
 
-    Fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021): from the last step, where nearly all was done
-    against the discrimination that there was, towards the model as it came; the first step whose limit exceeds
-    ``epsilon`` ends it. If some step breaks the bound, the first of those on the way must be passed by mistake before
-    any of them can be certified, and that test errs no more often than 1 - confidence. So no share of that is lost
-    however many steps there are, and any of the certified ones may be taken.
+    Fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021): from the ``safest`` step, by what is known
+    without these rows, towards the model as it came; the first step whose limit exceeds 0 ends it. If some step breaks
+    the bound, the first of those on the way must be passed by mistake before any of them can be certified, and that
+    test errs no more often than 1 - confidence. So no share of that is lost however many steps there are, and any of
+    the certified ones may be taken. Where several differences are bounded, each must pass its own test (an
+    intersection-union test), and nothing is lost by that either.
     """
-    return np.maximum.accumulate(upper[::-1])[::-1] <= epsilon
+    certified = np.zeros(len(excess), bool)
+    certified[: safest + 1] = np.maximum.accumulate(excess[safest::-1])[::-1] <= 0
+    return certified
+
+
+def _excess(counts: PathCounts, epsilon: float | None, ratio: float | None, confidence: float) -> np.ndarray:
+    """The upper limit, after each step, of what is in excess of a bound."""
+    if ratio is not None:
+        return counts.ratio_limits(ratio, confidence)
+    assert epsilon is not None
+    return counts.limits(confidence) - epsilon
 
 
 def warn_of_seen_rows(rows: str) -> None:
@@ -199,10 +252,12 @@ def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> Non
         )
 
 
-def _warn_of_few_rows(selection: Selection, groups: tuple[Any, Any]) -> None:
+def _warn_of_few_rows(selection: Selection, groups: Groups) -> None:
     """Warn where a certified step is one that nobody would want, or where certifying is a rough guess."""
+    if len(groups) > 2:  # groups of few rows are left out, and differences have no sign
+        return
     smallest = int(np.argmin(selection.n_rows))
-    if selection.discrimination < -selection.epsilon:
+    if selection.epsilon is not None and selection.discrimination < -selection.epsilon:
         warn_caller(
             f"epsilon={selection.epsilon:g} is certified, but only by going past zero, and beyond it on that side: on "
             f"{sum(selection.n_rows):,} {selection.discrimination_rows} step {selection.step} has discrimination "
@@ -220,45 +275,66 @@ def _warn_of_few_rows(selection: Selection, groups: tuple[Any, Any]) -> None:
 
 
 def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
+    ratio = "" if selection.ratio is None else f", a ratio of {selection.rate_ratio:.4g},"
+    more = "larger epsilon" if selection.ratio is None else "smaller ratio"
     return (
         f"{'the loop ends at' if selection.rule == 'paper' else 'the nearest is'} step {selection.step} with "
-        f"discrimination {selection.discrimination:.4g} on the {selection.discrimination_rows} and a "
-        f"{name_loss(selection.objective)} of {selection.objective_drop:.4g} on the {selection.accuracy_rows}. "
-        "Allow a larger epsilon"
-        + ("" if selection.alpha is None else " or alpha")
+        f"discrimination {selection.discrimination:.4g}{_between(selection)}{ratio} on the "
+        f"{selection.discrimination_rows} and a {name_loss(selection.objective)} of {selection.objective_drop:.4g} on "
+        f"the {selection.accuracy_rows}. Allow a {more}"
+        + ("" if selection.alpha is None else " or alpha" if selection.ratio is None else " or a larger alpha")
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
             "trace it with privileged= the other one"
-            if discrimination[0] < -selection.epsilon
+            if selection.epsilon is not None and discrimination[0] < -selection.epsilon and len(selection.n_rows) == 2
             else ""
         )
     )
 
 
-def _why_uncertain(selection: Selection, counts: PathCounts, groups: tuple[Any, Any]) -> str:
+def _between(selection: Selection) -> str:
+    """Between whom the discrimination is, where it is not plain."""
+    return "" if len(selection.n_rows) == 2 else f" between {selection.pair[0]} and {selection.pair[1]}"
+
+
+def _why_uncertain(selection: Selection, counts: PathCounts, safest: int) -> str:
     assert selection.confidence is not None
-    upper = counts.limits(selection.confidence)
+    excess = _excess(counts, selection.epsilon, selection.ratio, selection.confidence)
     step = (
-        f"The step given, {selection.step}, has discrimination {selection.discrimination:.4g}, at most "
-        f"{selection.upper:.4g} with that confidence, on {sum(selection.n_rows):,} {selection.discrimination_rows}"
+        f"The step given, {selection.step}, has discrimination {selection.discrimination:.4g}{_between(selection)}, at "
+        f"most {selection.upper:.4g} with that confidence, on {sum(selection.n_rows):,} {selection.discrimination_rows}"
     )
-    if upper[-1] <= selection.epsilon:
-        first = int(np.argmax(certify(upper, selection.epsilon)))
+    more = "larger epsilon" if selection.ratio is None else "smaller ratio"
+    if excess[safest] <= 0:
+        first = int(np.argmax(certify(excess, safest)))
+        upto = "on" if safest == len(excess) - 1 else f"to {safest}"
         return (
-            f"steps from {first} on are certified, and on the {selection.accuracy_rows} each of them has a "
-            f"{name_loss(selection.objective)} of more than alpha. {step}. Allow a larger alpha or epsilon, or give "
+            f"steps from {first} {upto} are certified, and on the {selection.accuracy_rows} each of them has a "
+            f"{name_loss(selection.objective)} of more than alpha. {step}. Allow a larger alpha or a {more}, or give "
             "more rows to choose on"
         )
-    rates = counts.selection_rates[-1]
-    if rates[1] - rates[0] >= selection.epsilon:
-        more = f"its discrimination is {rates[1] - rates[0]:.4g}, so that more rows would hardly help"
-    else:
-        more = _rows_needed(rates, counts.n_rows, groups, selection.epsilon, selection.confidence)
-    return f"not even the last step can be certified; {more}. {step}. Allow a larger epsilon, or less confidence"
+    last = "the last step" if safest == len(excess) - 1 else f"step {safest}, which should discriminate least,"
+    advice = "" if selection.epsilon is None else f"; {_advise(selection, counts, safest)}"
+    return f"not even {last} can be certified{advice}. {step}. Allow a {more}, or less confidence"
+
+
+def _advise(selection: Selection, counts: PathCounts, safest: int) -> str:
+    """What it would take to certify the safest step."""
+    assert selection.epsilon is not None
+    assert selection.confidence is not None
+    constraint, (high, low) = counts.constraint, (counts.worst.high[safest], counts.worst.low[safest])
+    if counts.discrimination[safest] >= selection.epsilon:
+        return (
+            f"its discrimination is {counts.discrimination[safest]:.4g}{_between(selection)}, so that more rows would "
+            "hardly help"
+        )
+    chosen, size = (constraint.count_sides(table)[[low, high]] for table in (counts.favorable[safest], counts.totals))
+    names = (constraint.names[low], constraint.names[high])
+    return _rows_needed(chosen / size, size, names, selection.epsilon, selection.confidence)
 
 
 def _rows_needed(
-    rates: np.ndarray, n_rows: np.ndarray, groups: tuple[Any, Any], epsilon: float, confidence: float
+    rates: np.ndarray, n_rows: np.ndarray, names: tuple[str, str], epsilon: float, confidence: float
 ) -> str:
     """About how many rows of which group would certify a step that has these rates, four times in five."""
     confidence = float(norm.cdf(norm.ppf(confidence) + norm.ppf(POWER)))
@@ -286,7 +362,7 @@ def _rows_needed(
     if not np.isfinite(factor):
         return "more rows would hardly help"
     wanted = [
-        f"{_round_up(n_rows[g] * factor):,} rows of group {groups[g]!r} (there are {n_rows[g]:,})"
+        f"{_round_up(n_rows[g] * factor):,} rows of group {names[g]!r} (there are {n_rows[g]:,})"
         for g in np.flatnonzero(grown)
     ]
     return f"for that, about {' and '.join(wanted)} would be needed, to succeed four times in five"

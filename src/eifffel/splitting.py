@@ -21,7 +21,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._validation import Coding, check_binary_labels, check_groups, check_trainable, spread_weight
+from eifffel._validation import check_binary_labels
+from eifffel.coding import Coding, check_trainable, spread_weight
+from eifffel.groups import INTERSECTION, read_groups
 
 CRITERION = "entropy"
 LABEL = 0  # the output that is kept
@@ -55,7 +57,7 @@ class _DiscriminationAware(BaseEstimator):
         self._refuse_unsupported()
         self._validate_params()
         classes = check_binary_labels(y)
-        coding = Coding(classes, 1, check_groups(sensitive_features))
+        coding = Coding(classes, 1, read_groups(sensitive_features, combine=INTERSECTION))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the training rows")
         column_or_1d(y, warn=True)
         check_trainable(rows)

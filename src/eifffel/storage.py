@@ -30,6 +30,8 @@ TRUSTED_TYPES = (
     "catboost.core.CatBoostClassifier",
     "collections.OrderedDict",
     "eifffel.classifier.EiFFFeLClassifier",
+    "eifffel.constraints.Constraint",
+    "eifffel.groups.Groups",
     "eifffel.leaves.LeafCounts",
     "eifffel.path.FairnessPath",
     "eifffel.counts.PathCounts",

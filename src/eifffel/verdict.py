@@ -1,10 +1,11 @@
 """The verdict: does a bound hold on rows, and may that be chance?"""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from eifffel._validation import check_step
 from eifffel.counts import PathCounts
+from eifffel.groups import Groups
 from eifffel.intervals import CONFIDENCE
 from eifffel.selection import Selection
 
@@ -45,6 +46,21 @@ def judge(
     )
 
 
+def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float) -> Judgement:
+    """Compare the smallest ratio of two rates and its interval with a bound."""
+    holds = ratio >= least
+    side = "Within" if holds else "Outside"
+    clause = f"{side.lower()} the bound of {least:g}"
+    if interval is None:
+        return Judgement(holds, False, f"{side} the bound", f"{clause}; it has no interval")
+    if (interval[0] >= least) if holds else (interval[1] < least):
+        return Judgement(holds, True, f"{side} the bound", f"{clause}, as is the whole interval")
+    reach = "reaches below it" if holds else "holds it"
+    return Judgement(
+        holds, False, f"{side} the bound, but it may be chance", f"{clause}, but it may be chance: the interval {reach}"
+    )
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether the bound that chose a step holds on other rows. ``print`` says it in words.
@@ -57,27 +73,29 @@ class Verdict:
     certain : bool
         Whether that is so for the whole interval, or for none of it.
     step : int
-    epsilon : float
+    epsilon, ratio : float or None
+        The bound.
     discrimination : float
     interval : tuple of two floats, or None
         Two-sided, 95% or of the confidence that was asked for; ``None`` for weighted rows.
     accuracy : float or None
         ``None`` where the rows have no labels.
     rows : str
-    n_rows : tuple of two ints
-        In the unprivileged and in the privileged group.
+    n_rows : tuple of ints
+        In each group.
     heading, sentence : str
     """
 
     holds: bool
     certain: bool
     step: int
-    epsilon: float
+    epsilon: float | None
+    ratio: float | None
     discrimination: float
     interval: tuple[float, float] | None
     accuracy: float | None
     rows: str
-    n_rows: tuple[int, int]
+    n_rows: tuple[int, ...]
     heading: str
     sentence: str
 
@@ -86,22 +104,31 @@ class Verdict:
 
 
 def say_verdict(
-    counts: PathCounts, accuracy_counts: PathCounts, groups: tuple[Any, Any], selection: Selection, *, seen: bool
+    counts: PathCounts, accuracy_counts: PathCounts, groups: Groups, selection: Selection, *, seen: bool
 ) -> Verdict:
     """Judge, on the rows of ``counts``, the bound that chose a step; ``seen`` says that leaves were scored by them."""
     if not isinstance(selection, Selection):
         raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
     step = check_step(selection.step, len(counts.discrimination) - 1)
     value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
-    judged = judge(value, interval, selection.epsilon, signed=selection.confidence is not None)
-    n_rows = (int(counts.n_rows[0]), int(counts.n_rows[1]))
+    if selection.ratio is None:
+        signed = selection.confidence is not None and counts.constraint.directed
+        assert selection.epsilon is not None
+        judged = judge(value, interval, selection.epsilon, signed=signed)
+    else:
+        judged = judge_ratio(float(counts.ratio[step]), counts.ratio_interval(step), selection.ratio)
+    n_rows = tuple(map(int, counts.n_rows))
     accuracy = float(counts.objective("accuracy")[step]) if accuracy_counts is counts else None
     level = CONFIDENCE if selection.confidence is None else selection.confidence
     shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
+    ratio = "" if selection.ratio is None else f", and the ratio of the rates is {counts.ratio[step]:.4f}"
+    between = "" if len(groups) == 2 else " between {} and {}".format(*counts.worst_pair(step))
     sentences = [
-        f"On {sum(n_rows):,} {counts.rows}, {n_rows[0]:,} of group {groups[0]!r} and {n_rows[1]:,} of group "
-        f"{groups[1]!r}, the discrimination of step {step} is {value:.4f}{shown}, {judged.clause}."
+        f"On {sum(n_rows):,} {counts.rows}, {_say_groups(groups, n_rows)}, the discrimination of step {step}{between} "
+        f"is {value:.4f}{shown}{ratio}, {judged.clause}."
     ]
+    if counts.constraint.left_out:
+        sentences.append(f"Too few rows to be bounded have {', '.join(counts.constraint.left_out)}.")
     if accuracy is not None:
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     sentences.append(_say_choice(selection))
@@ -112,6 +139,7 @@ def say_verdict(
         certain=judged.certain,
         step=step,
         epsilon=selection.epsilon,
+        ratio=selection.ratio,
         discrimination=value,
         interval=interval,
         accuracy=accuracy,
@@ -120,6 +148,13 @@ def say_verdict(
         heading=judged.heading,
         sentence=" ".join(sentences),
     )
+
+
+def _say_groups(groups: Groups, n_rows: tuple[int, ...]) -> str:
+    """How many rows each group has."""
+    if len(groups) == 2:
+        return f"{n_rows[0]:,} of group {groups[0]!r} and {n_rows[1]:,} of group {groups[1]!r}"
+    return f"from {min(n_rows):,} to {max(n_rows):,} in each of {len(groups)} groups"
 
 
 def _say_choice(selection: Selection) -> str:

@@ -12,10 +12,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from eifffel import ConstraintNotMetWarning, PrivilegedGroupWarning
-from eifffel._validation import Rows
 from eifffel.baselines import GroupThresholds, RejectOption
 from eifffel.baselines._base import weigh_above
 from eifffel.baselines._group_thresholds import best_in_windows
+from eifffel.coding import Rows
 
 OBJECTIVES = {"accuracy": accuracy_score, "balanced_accuracy": balanced_accuracy_score}
 

@@ -1,8 +1,10 @@
 """The command line as a user types it."""
 
+import io
 import signal
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 
 COMMAND = [sys.executable, "-m", "eifffel"]
 
@@ -11,6 +13,16 @@ def run(*arguments, **options):
     """Run a command in a process of its own."""
     words = [*COMMAND, *map(str, arguments)]
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
+
+
+def run_here(*arguments, cwd):
+    """Run a command in this process: it is the same code and much faster."""
+    from eifffel.cli import run as run_command
+
+    out, err = io.StringIO(), io.StringIO()
+    with chdir(cwd), redirect_stdout(out), redirect_stderr(err):
+        code = run_command([str(word) for word in arguments])
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
 def start(words, **options):

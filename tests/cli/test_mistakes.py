@@ -62,11 +62,12 @@ def write(folder, name, content):
         ),
         ("a,gender,granted\n" + "1,m,yes\n2,f,yes\n" * 30, "--target: column 'granted' is 'yes' in every row"),
         (
-            "a,gender,granted\n" + "1,m,yes\n2,f,no\n3,x,no\n" * 30,
-            "--sensitive: column 'gender' has 3 values, 'f', 'm', 'x', and must have two",
+            "a,gender,granted\n" + "".join(f"1,g{k},{'yes' if k % 2 else 'no'}\n" for k in range(60)),
+            "--sensitive: column 'gender' has 60 values, 'g0', 'g1', 'g10', 'g11', 'g12', 'g13', 'g14', 'g15', ... "
+            "(60 in all), and groups can be 50 at most; make bands of numbers",
         ),
     ],
-    ids=["empty", "header alone", "wrong delimiter", "no such column", "near miss", "one class", "three groups"],
+    ids=["empty", "header alone", "wrong delimiter", "no such column", "near miss", "one class", "sixty groups"],
 )
 def test_a_table_that_cannot_be_used(content, message, folder):
     write(folder, "data.csv", content)

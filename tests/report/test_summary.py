@@ -11,7 +11,9 @@ jsonschema = pytest.importorskip("jsonschema")
 
 from made_up_report import classifier, people, summary  # noqa: E402
 
+from draws import two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
+from eifffel.coding import Rows  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
@@ -64,7 +66,10 @@ def test_rates_are_those_of_the_decisions(options, made):
         for group, rate in zip(made["groups"], rates, strict=True):
             assert group[when]["ratio_to_highest"]["value"] == pytest.approx(rate / max(rates))
         assert made["overall"][when]["discrimination"]["value"] == pytest.approx(rates[1] - rates[0])
-        for value in made["overall"][when].values():
+        assert made["overall"][when]["ratio"]["value"] == pytest.approx(min(rates) / max(rates))
+        assert made["overall"][when]["between"] == ["men", "women"]
+        for what in ("discrimination", "ratio", "accuracy"):
+            value = made["overall"][when][what]
             assert value["low"] < value["value"] < value["high"]
 
 
@@ -279,9 +284,14 @@ def test_tables_of_any_kind_become_numbers():
     assert [column.category for column in as_numbers(array).columns] == [None, "a", "b"]
 
 
+def who(group):
+    """Rows of these groups, without labels."""
+    return Rows(group.astype(np.uint8), None, np.ones(len(group), np.int64), 1), two_groups()
+
+
 def test_nobody_changed():
     same = np.array([True, False] * 20)
-    made = summarize_changes(same, same, np.repeat([0, 1], 20), np.arange(40.0)[:, None], sensitive_columns=())
+    made = summarize_changes(same, same, *who(np.repeat([0, 1], 20)), np.arange(40.0)[:, None], sensitive_columns=())
     assert made == {
         "groups": [{"rows": 20, "gained": 0, "lost": 0}, {"rows": 20, "gained": 0, "lost": 0}],
         "rules": [],
@@ -291,7 +301,8 @@ def test_nobody_changed():
 
 def test_a_rule_about_fewer_than_ten_people_is_counted_only():
     few = np.arange(9)
-    made = summarize_changes(few > 4, few > 5, np.repeat([0, 1], [4, 5]), few[:, None] * 1.0, sensitive_columns=())
+    group = who(np.repeat([0, 1], [4, 5]))
+    made = summarize_changes(few > 4, few > 5, *group, few[:, None] * 1.0, sensitive_columns=())
     assert (made["rules"], made["n_rules_hidden"]) == ([], 1)
 
 
@@ -408,7 +419,7 @@ def test_values_of_few_people_are_not_named():
     frame = X.assign(name=names)
     changed = np.zeros(2000, bool)
     changed[:60] = True
-    made = summarize_changes(changed, ~changed & False, (s == "men") * 1, frame, sensitive_columns=())
+    made = summarize_changes(changed, ~changed & False, *who((s == "men") * 1), frame, sensitive_columns=())
     text = json.dumps(made["rules"])
     assert "name is" in text
     assert "person" not in text

@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 
-from draws import people
+from draws import parity, people, row_weights, two_groups
 from eifffel import (
     EiFFFeLClassifier,
     IndistinctGroupsWarning,
@@ -24,7 +24,7 @@ from eifffel import (
     trace_path,
     view_ensemble,
 )
-from eifffel._validation import Coding, Rows
+from eifffel.coding import Coding, Rows
 from eifffel.datasets import make_biased_classification
 from eifffel.leaves import PlacedRows
 from eifffel.strategies import ShiftOrder, _shift, resolve_strategy
@@ -105,7 +105,7 @@ def test_steps_lie_between_the_crossings_that_rounding_tells_apart(seed, n_rows,
 
 
 def place(view, X, y, s):
-    rows = Coding(view.classes, view.favorable, [0, 1]).encode(X, y, s, rows="rows")
+    rows = Coding(view.classes, view.favorable, two_groups()).encode(X, y, s, rows="rows")
     return PlacedRows(X, view.apply(view.check_rows(X)), rows, "rows")
 
 
@@ -127,7 +127,7 @@ def test_the_path_is_what_writing_and_predicting_at_every_step_gives(seed, name,
     view = view_ensemble(model, favorable=favorable)
     rows = place(view, X, y, s)
     direction = np.random.RandomState(seed).normal(size=view.n_leaves) / view.n_trees
-    order = ShiftOrder(direction, np.zeros(1)).on_rows(view, rows.index)
+    order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(view, rows.index)
     counts = order.replay(view, rows, n_jobs=1, verbose=0)
     assert counts.shape == (order.n_steps + 1, 2, 2)
     for step in range(order.n_steps + 1):
@@ -144,7 +144,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
     X, y, s = people(400, seed=2)
     model = MODELS["boosting"].fit(X, y)
     view = view_ensemble(model)
-    order = _shift.order_shift(view, place(view, X[:200], y[:200], s[:200]), None)
+    order = _shift.order_shift(view, place(view, X[:200], y[:200], s[:200]), None, parity())
     order = order.on_rows(view, place(view, X[:200], y[:200], s[:200]).index)
     other = place(view, X[200:], y[200:], s[200:])
     counts = order.replay(view, other, n_jobs=2, verbose=0)
@@ -171,7 +171,7 @@ def test_the_sample_has_every_cell_in_its_share():
 
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
-    weight = _shift._row_weights(rows)
+    weight = _shift.weigh_rows(rows, _shift._weigh_cells(None, rows, parity(), None, None, None)[0])
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])
     rate = 3 / 4 - 4 / 4
@@ -331,7 +331,9 @@ def test_a_path_that_cannot_move_has_step_0_only():
     """Groups that no leaf tells apart: the direction is nothing."""
     model = GradientBoostingClassifier(n_estimators=3).fit(X[:3000], y[:3000])
     view = view_ensemble(model)
-    order = ShiftOrder(np.zeros(view.n_leaves), np.zeros(1)).on_rows(view, place(view, X, y, s).index)
+    order = ShiftOrder(np.zeros(view.n_leaves), np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(
+        view, place(view, X, y, s).index
+    )
     np.testing.assert_array_equal(order.positions, [0])
     assert order.replay(view, place(view, X, y, s), n_jobs=1, verbose=0).shape == (1, 2, 2)
 
@@ -368,8 +370,8 @@ def test_the_direction_is_that_of_the_weighted_rows_and_of_the_sample(monkeypatc
     placed = place(view, X[:3000], y[:3000], s[:3000])
     weight = np.random.RandomState(0).randint(1, 4, 3000)
     rows = replace(placed.rows, weight=weight)
-    weighted = _shift.order_shift(view, replace(placed, rows=rows), None)
-    target = _shift._row_weights(rows)
+    weighted = _shift.order_shift(view, replace(placed, rows=rows), None, parity())
+    target = row_weights(rows)
     squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight / weight.mean(), target, None)
     np.testing.assert_allclose(weighted.score, squares.solve(_shift.DAMPING, _shift.ITERATIONS))
     unweighted = _shift.LeastSquares(placed.index, view.leaf_offset, np.ones(3000), target, None)
@@ -377,8 +379,8 @@ def test_the_direction_is_that_of_the_weighted_rows_and_of_the_sample(monkeypatc
 
     monkeypatch.setattr(_shift, "SAMPLE", 500)
     part = _shift._sample(placed.rows)
-    sampled = _shift.order_shift(view, placed, None)
-    expected = _shift.order_shift(view, place(view, X[:3000][part], y[:3000][part], s[:3000][part]), None)
+    sampled = _shift.order_shift(view, placed, None, parity())
+    expected = _shift.order_shift(view, place(view, X[:3000][part], y[:3000][part], s[:3000][part]), None, parity())
     np.testing.assert_array_equal(sampled.score, expected.score)
 
 
@@ -464,7 +466,7 @@ def test_a_row_at_the_threshold_that_nothing_moves_stays_as_the_model_decides_it
     for next_to_nothing in (0.0, 1e-14, -1e-14):
         direction = np.ones(view.n_leaves)
         direction[tied] = next_to_nothing
-        order = ShiftOrder(direction, np.array([0.0, 0.1, 1e6]))
+        order = ShiftOrder(direction, np.array([0.0, 0.1, 1e6]), np.zeros((2, 2)), np.inf)
         counts = order.replay(view, placed, n_jobs=1, verbose=0)
         in_tied = placed.rows.weigh_cells(rows[:, 0] == 0)
         expected = in_tied * (favorable == 1)  # this library gives a tie to the second class

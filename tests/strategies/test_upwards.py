@@ -11,9 +11,9 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 
 from boosters import BOOSTED
-from draws import people, problems
+from draws import parity, people, problems, row_weights, two_groups
 from eifffel import trace_path, view_ensemble
-from eifffel._validation import Coding
+from eifffel.coding import Coding
 from eifffel.datasets import make_biased_classification
 from eifffel.leaves import PlacedRows
 from eifffel.strategies import _shift
@@ -97,16 +97,16 @@ def test_the_direction_is_least_squares_among_those_that_take_nothing_off():
     people = make_biased_classification(400, random_state=0)
     model = BOOSTED["gradient boosting"](people.data, people.target)
     view = view_ensemble(model)
-    rows = Coding(view.classes, view.favorable, (0, 1)).encode(
+    rows = Coding(view.classes, view.favorable, two_groups()).encode(
         people.data, people.target, people.sensitive, rows="rows"
     )
     placed = PlacedRows(people.data, view.apply(view.check_rows(people.data)), rows, "rows")
-    found = _shift.order_shift(view, placed, None, direction="up").score
+    found = _shift.order_shift(view, placed, None, parity(), direction="up").score
     indicators = np.zeros((400, view.n_leaves))
     for t, leaf in enumerate(placed.index):
         indicators[np.arange(400), view.leaf_offset[t] + leaf] = 1
     damped = np.vstack([indicators, np.sqrt(_shift.DAMPING) * np.eye(view.n_leaves)])
-    target = np.concatenate([_shift._row_weights(rows), np.zeros(view.n_leaves)])
+    target = np.concatenate([row_weights(rows), np.zeros(view.n_leaves)])
 
     def squares(direction):
         return ((damped @ direction - target) ** 2).sum()

@@ -11,7 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
-from eifffel._validation import Coding, Rows, check_choice, check_trainable
+from eifffel._validation import check_choice
+from eifffel.coding import Coding, Rows, check_trainable
 from eifffel.objective import OBJECTIVES, favorable_gains
 
 AUTO = "auto"

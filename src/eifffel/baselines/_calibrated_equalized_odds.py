@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import Coding, Rows, check_choice
+from eifffel._validation import check_choice
 from eifffel.baselines._base import ROUNDING, RandomisedPostProcessor
+from eifffel.coding import Coding, Rows
 from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
 
 COSTS = ("fpr", "fnr", "weighted")

@@ -15,18 +15,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
 from eifffel import metrics
-from eifffel._validation import (
-    Coding,
-    Rows,
-    check_binary_labels,
-    check_fraction,
-    check_groups,
-    check_n_jobs,
-    check_number,
-    check_trainable,
-    spread_weight,
-)
+from eifffel._validation import check_binary_labels, check_fraction, check_n_jobs, check_number
+from eifffel.coding import Coding, Rows, check_trainable, spread_weight
 from eifffel.exceptions import warn_caller
+from eifffel.groups import read_two_groups
 
 TREES_PER_JOB = 4  # grown between two looks at how many have been kept
 
@@ -138,7 +130,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
         check_number("max_rejected", self.max_rejected, at_least=0, integer=True)
         check_n_jobs(self.n_jobs)
         classes = check_binary_labels(y)
-        coding = Coding(classes, 1, check_groups(sensitive_features))
+        coding = Coding(classes, 1, read_two_groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the training rows")
         column_or_1d(y, warn=True)
         check_trainable(rows)

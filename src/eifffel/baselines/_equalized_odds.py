@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from eifffel._validation import Coding, Rows
 from eifffel.baselines._base import RandomisedPostProcessor, auto_gains, check_auto_objective
+from eifffel.coding import Coding, Rows
 
 
 class EqualizedOdds(RandomisedPostProcessor):

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import Coding, Rows, check_fraction
+from eifffel._validation import check_fraction
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,
@@ -12,6 +12,7 @@ from eifffel.baselines._base import (
     check_auto_objective,
     weigh_above,
 )
+from eifffel.coding import Coding, Rows
 
 DIGITS = 12  # so that of thresholds equally good the first is taken, whatever rounding says
 

@@ -9,7 +9,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils import get_tags
 
 from eifffel._meta import GivenRows
-from eifffel._validation import check_privileged
 from eifffel.baselines._base import PreProcessor
 
 
@@ -98,7 +97,7 @@ class Massaging(PreProcessor):
         n_favorable = np.bincount(rows.group, label, minlength=2).astype(np.int64)
         # The difference of the groups' favourable rates times the sizes of both, an integer.
         advantage = int(n_favorable[1] * n_rows[0] - n_favorable[0] * n_rows[1])
-        privileged = check_privileged(given.coding.groups, self.privileged)
+        (privileged,) = given.coding.groups.find_privileged(self.privileged).privileged
         if privileged is None:
             privileged = int(advantage > 0)
         if privileged == 0:

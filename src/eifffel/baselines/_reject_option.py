@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from eifffel import metrics
-from eifffel._validation import Coding, Rows, check_fraction, check_number, check_privileged
+from eifffel._validation import check_fraction, check_number
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,
@@ -13,6 +13,7 @@ from eifffel.baselines._base import (
     check_auto_objective,
     weigh_above,
 )
+from eifffel.coding import Coding, Rows
 from eifffel.exceptions import ConstraintNotMetWarning, PrivilegedGroupWarning, warn_caller
 
 
@@ -98,10 +99,10 @@ class RejectOption(ThresholdPostProcessor):
         check_number("n_margins", self.n_margins, at_least=1, integer=True)
 
     def _check_rows(self, rows: Rows, coding: Coding) -> None:
-        check_privileged(coding.groups, self.privileged)
+        coding.groups.find_privileged(self.privileged)
 
     def _adjust(self, model: Any, seen: np.ndarray, rows: Rows, coding: Coding) -> None:
-        privileged = check_privileged(coding.groups, self.privileged)
+        (privileged,) = coding.groups.find_privileged(self.privileged).privileged
         totals = rows.for_ratios(rows.weigh_cells())
         advantage = metrics.discrimination(weigh_above(seen, rows, np.array([0.5]))[0], totals)
         if privileged is None:

@@ -43,10 +43,49 @@ Report = Annotated[
 ]
 IntendedUse = Annotated[str | None, typer.Option(help="What the model is for, to be said in the report.")]
 Target = Annotated[str | None, typer.Option(help="The column of labels.", metavar="COLUMN")]
-Favorable = Annotated[str | None, typer.Option(help="The label that is good for a person.", metavar="LABEL")]
-Sensitive = Annotated[str | None, typer.Option(help="The column of groups.", metavar="COLUMN")]
+Favorable = Annotated[
+    str | None,
+    typer.Option(
+        help="The label that is good for a person; several, separated by commas, stand against all others.",
+        metavar="LABEL",
+    ),
+]
+Sensitive = Annotated[
+    str | None, typer.Option(help="The column of groups, or several, separated by commas.", metavar="COLUMN")
+]
 Privileged = Annotated[
-    str | None, typer.Option(help="The privileged group; by default the one that the model favours.", metavar="GROUP")
+    str | None,
+    typer.Option(
+        help="The privileged group, which others are compared with; as in sex=Male,race=White for several columns. By "
+        "default, of two groups the one that the model favours, of more none.",
+        metavar="GROUP",
+    ),
+]
+Constraint = Annotated[
+    str | None,
+    typer.Option(
+        help="Which rates are compared: demographic_parity (the default), equal_opportunity, predictive_equality or "
+        "equalized_odds."
+    ),
+]
+Combine = Annotated[
+    str | None,
+    typer.Option(help="With several columns of groups: each by itself (the default), or their intersection."),
+]
+MinGroupRows = Annotated[
+    int | None,
+    typer.Option(help="A group with fewer rows is left out of the bound, and named; by default 30.", min=0),
+]
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        help="What becomes of rows without a group: error (the default), own-group, or drop, which leaves them out of "
+        "all counts."
+    ),
+]
+Ratio = Annotated[
+    float | None,
+    typer.Option(help="In place of --epsilon: the smallest rate must be so large a part of the largest, such as 0.8."),
 ]
 DropMissing = Annotated[
     bool, typer.Option("--drop-missing", help="Leave out rows without a label or a group, and say how many.")
@@ -56,7 +95,9 @@ Features = Annotated[
     typer.Option(help="The columns that the model takes, in its order, separated by commas; if it knows no names."),
 ]
 Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
-Epsilon = Annotated[float, typer.Option(help="Bound on the difference of the groups' rates of favourable decisions.")]
+Epsilon = Annotated[
+    float, typer.Option(help="Bound on the largest difference of the groups' rates of favourable decisions.")
+]
 Alpha = Annotated[
     float | None, typer.Option(help="Bound on the drop of accuracy, such as 0.02 for two points; by default none.")
 ]
@@ -176,6 +217,7 @@ OPTIONS = {
     "allow_pickle=True": "--allow-pickle",
     "data_home": "--data-home",
     "privileged= the other one": "--privileged naming the other one",
+    "lower min_group_rows": "lower --min-group-rows",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
     "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }
@@ -187,7 +229,8 @@ def in_options(message: str) -> str:
         message = message.replace(parameter, option)
     message = re.sub(r",? or None(?=, got)", "", message)
     return re.sub(
-        r"(?<![-\w])(data|out|epsilon|alpha|confidence|objective|strategy|direction|favorable|privileged)(?=( must|=))",
+        r"(?<![-\w])(data|out|epsilon|ratio|alpha|confidence|objective|strategy|direction|favorable|privileged|constraint|combine"
+        r"|missing)(?=( must|=))",
         r"--\1",
         message,
     )

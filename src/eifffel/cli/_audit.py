@@ -23,6 +23,10 @@ def audit(
     favorable: shared.Favorable = None,
     sensitive: shared.Sensitive = None,
     privileged: shared.Privileged = None,
+    constraint: shared.Constraint = None,
+    combine: shared.Combine = None,
+    min_group_rows: shared.MinGroupRows = None,
+    missing: shared.Missing = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -48,7 +52,17 @@ def audit(
     check_fraction("--epsilon", epsilon, optional=True)
     check_targets(overwrite=overwrite, report=report, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
-    task = known_task(loaded, target=target, favorable=favorable, sensitive=sensitive, privileged=privileged)
+    task = known_task(
+        loaded,
+        target=target,
+        favorable=favorable,
+        sensitive=sensitive,
+        privileged=privileged,
+        constraint=constraint,
+        combine=combine,
+        min_group_rows=min_group_rows,
+        missing=missing,
+    )
     table = read_rows(
         loaded,
         data,
@@ -76,8 +90,12 @@ def audit(
                 epsilon=epsilon,
                 favorable=table.favorable,
                 privileged=table.privileged,
+                constraint=task.constraint if table.y is not None else None,
+                combine=task.combine,
+                min_group_rows=task.min_group_rows,
+                missing=task.missing,
                 favorable_name=None if task.labels is None else task.labels[1],
-                sensitive_name=task.sensitive,
+                sensitive_name=task.sensitive_name,
                 sensitive_columns=sensitive_among(table, task),
                 about=about | {"data": about["data"] + known_rows(loaded, data)},
             )

@@ -11,27 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from eifffel import FairnessPath, Selection, trace_path
+from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
-from eifffel._validation import (
-    Coding,
-    check_binary_labels,
-    check_choice,
-    check_favorable,
-    check_fraction,
-    check_groups,
-    check_split,
-)
+from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
+from eifffel.coding import Coding, check_split
+from eifffel.constraints import check_constraint, make_constraint
+from eifffel.groups import COMBINE, MISSING, read_groups
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
 from eifffel.selection import check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
+from eifffel.tracing import trace_groups
 
 SELECTION_FRACTION = 0.25
+# What of a task says how groups are compared.
+COMPARED = ("constraint", "combine", "min_group_rows", "missing")
 
 # (X, y) of the training rows, and something to tell of progress -> a fitted model.
 Train = Callable[[Any, np.ndarray, Progress], Any]
@@ -41,7 +39,8 @@ Train = Callable[[Any, np.ndarray, Progress], Any]
 class Bounds:
     """What is asked for."""
 
-    epsilon: float
+    epsilon: float | None
+    ratio: float | None
     alpha: float | None
     confidence: float | None
     objective: Any
@@ -70,6 +69,7 @@ class Edited:
 
 def read_bounds(
     epsilon: float,
+    ratio: float | None,
     alpha: float | None,
     confidence: float | None,
     objective: str,
@@ -81,12 +81,13 @@ def read_bounds(
 ) -> Bounds:
     """What is asked for; raises, before any work is done, if it makes no sense."""
     asked = objective if "," not in objective else _read_costs(objective)
-    checked = check_bounds(epsilon, alpha, "first", confidence, asked)
+    checked = check_bounds(epsilon, ratio, alpha, "first", confidence, asked)
     check_fraction("--test-size", test_size, inner=True)
     check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
     check_choice("--direction", direction, DIRECTIONS)
     jobs = jobs if jobs is not None else os.cpu_count() or 1
-    return Bounds(epsilon, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
+    bound = None if ratio is not None else epsilon
+    return Bounds(bound, ratio, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
 
 
 def _read_costs(text: str) -> list[list[float]]:
@@ -116,7 +117,9 @@ def edit(
     """
     assert table.y is not None
     classes = check_binary_labels(table.y)
-    coding = Coding(classes, check_favorable(classes, table.favorable), check_groups(table.group))
+    groups = read_groups(table.group, combine=task.combine, missing=task.missing, privileged=table.privileged)
+    make_constraint(task.constraint, groups, min_group_rows=task.min_group_rows)
+    coding = Coding(classes, check_favorable(classes, table.favorable), groups)
     rows = coding.encode(table.X, table.y, table.group, rows="the table")
     rest, test = split_rows(rows, bounds.test_size, bounds.seed)
     scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), SELECTION_FRACTION, bounds.seed))
@@ -124,25 +127,31 @@ def edit(
 
     def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
         assert table.y is not None
-        return table.X.iloc[part], table.y[part], table.group[part]
+        return table.X.iloc[part], table.y[part], table.group.iloc[part].reset_index(drop=True)
 
     X, y, group = cut(scoring)
     model = train(X, y, progress)
     with progress.stage("tracing"):
-        path = trace_path(
+        path = trace_groups(
             model,
             X,
             y,
             sensitive_features=group,
+            groups=groups,
             strategy=bounds.strategy,
             direction=bounds.direction,
+            constraint=task.constraint,
+            min_group_rows=task.min_group_rows,
             select_on=cut(chosen),
-            privileged=table.privileged,
             favorable=table.favorable,
             n_jobs=bounds.jobs,
         )
         selection = path.select(
-            epsilon=bounds.epsilon, alpha=bounds.alpha, confidence=bounds.confidence, objective=bounds.objective
+            epsilon=bounds.epsilon,
+            ratio=bounds.ratio,
+            alpha=bounds.alpha,
+            confidence=bounds.confidence,
+            objective=bounds.objective,
         )
         edited = path.model_at(selection.step)
         note_selection(edited, selection)
@@ -159,7 +168,7 @@ def edit(
             path=path,
             selection=selection,
             favorable_name=None if task.labels is None else task.labels[1],
-            sensitive_name=task.sensitive,
+            sensitive_name=task.sensitive_name,
             sensitive_columns=sensitive_columns,
             about={
                 "split": split,
@@ -251,7 +260,16 @@ def trained_on(model: Any) -> dict[str, Any] | None:
     return known
 
 
-def known_task(model: Any, **given: str | None) -> Task:
+def check_compared(task: Task) -> None:
+    """Raise, before any work is done, if groups cannot be compared as a task says."""
+    check_constraint(task.constraint)
+    check_choice("--combine", task.combine, COMBINE)
+    check_choice("--missing", task.missing, MISSING)
+    if not task.sensitive_columns:
+        raise ValueError("--sensitive names no column; name the column of groups")
+
+
+def known_task(model: Any, **given: Any) -> Task:
     """The task as it was given, and as the model's record knows it where it was not."""
     record = find_record(model) or {}
     known = {**(record.get("task") or {}), **{name: value for name, value in given.items() if value is not None}}
@@ -260,10 +278,17 @@ def known_task(model: Any, **given: str | None) -> Task:
     labels = known.get("labels")
     if labels is not None and known.get("favorable") not in (None, labels[1]):
         raise ValueError(f"--favorable must be {labels[1]!r}, for which the model was trained; leave it out")
-    return Task(
+    if given.get("sensitive") is not None and given.get("privileged") is None:
+        known["privileged"] = None  # of other groups
+    compared = {name: known[name] for name in COMPARED if known.get(name) is not None}
+    task = Task(
         known.get("target"),
         known.get("favorable"),
         known["sensitive"],
         known.get("privileged"),
         None if labels is None else (labels[0], labels[1]),
+        None if known.get("good") is None else tuple(known["good"]),
+        **compared,
     )
+    check_compared(task)
+    return task

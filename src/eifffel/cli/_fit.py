@@ -9,11 +9,11 @@ import typer
 
 from eifffel._validation import check_binary_labels, check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import describe, edit, read_bounds, say_assumed
+from eifffel.cli._editing import check_compared, describe, edit, read_bounds, say_assumed
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, read_table, split_names
+from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, find_good, read_table, split_names
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._boosted import BoostedView
@@ -33,12 +33,19 @@ KeepSensitive = Annotated[
 def fit(
     data: shared.DataFile,
     target: Annotated[str, typer.Option(help="The column of labels.", metavar="COLUMN")],
-    sensitive: Annotated[str, typer.Option(help="The column of groups.", metavar="COLUMN")],
+    sensitive: Annotated[
+        str, typer.Option(help="The column of groups, or several, separated by commas.", metavar="COLUMN")
+    ],
     out: Annotated[Path, typer.Option(help="Write the model there.", metavar="FILE.skops")],
     favorable: shared.Favorable = None,
     privileged: shared.Privileged = None,
     keep_sensitive: KeepSensitive = False,
+    constraint: shared.Constraint = None,
+    combine: shared.Combine = None,
+    min_group_rows: shared.MinGroupRows = None,
+    missing: shared.Missing = None,
     epsilon: shared.Epsilon = 0.05,
+    ratio: shared.Ratio = None,
     alpha: shared.Alpha = None,
     confidence: shared.Confidence = None,
     objective: shared.Objective = "accuracy",
@@ -63,14 +70,18 @@ def fit(
     Categories are encoded inside the stored model, so that it takes raw rows. The sensitive column is no feature unless
     you say so, and is not needed to predict.
     """
-    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_choice("--model", model, list(MODELS))
     resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))
-    task = Task(target, favorable, sensitive, privileged)
+    compared = {"constraint": constraint, "combine": combine, "min_group_rows": min_group_rows, "missing": missing}
+    given: dict[str, Any] = {name: value for name, value in compared.items() if value is not None}
+    task = Task(target, favorable, sensitive, privileged, **given)
+    check_compared(task)
     verbose = not quiet
     dropped = split_names(drop)
     frame = read_table(data, separator=separator, verbose=verbose)
+    task = find_good(frame, task, data)
     table = cut_table(frame, task, data, drop=dropped, keep_sensitive=keep_sensitive, drop_missing=drop_missing)
     if table.X.shape[1] == 0:
         raise ValueError(f"'{data}' has no column left to be a feature; name fewer in --drop")
@@ -81,7 +92,7 @@ def fit(
         say_assumed(table, task)
     if verbose and not json:
         say_of_columns(table, data)
-    if model in CODED_LABELS:
+    if model in CODED_LABELS and task.labels is None:
         table, labels = code_labels(table)
         task = replace(task, labels=labels)
 
@@ -97,7 +108,7 @@ def fit(
             bounds,
             trained=False,
             about=describe(data, table, intended_use),
-            sensitive_columns=(sensitive,) if keep_sensitive else (),
+            sensitive_columns=tuple(task.sensitive_columns) if keep_sensitive else (),
             progress=progress,
         )
         write_files(progress, overwrite=overwrite, model=edited.model, out=out, summary=edited.summary, report=report)

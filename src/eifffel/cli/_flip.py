@@ -32,7 +32,12 @@ def flip(
     favorable: shared.Favorable = None,
     sensitive: shared.Sensitive = None,
     privileged: shared.Privileged = None,
+    constraint: shared.Constraint = None,
+    combine: shared.Combine = None,
+    min_group_rows: shared.MinGroupRows = None,
+    missing: shared.Missing = None,
     epsilon: shared.Epsilon = 0.05,
+    ratio: shared.Ratio = None,
     alpha: shared.Alpha = None,
     confidence: shared.Confidence = None,
     objective: shared.Objective = "accuracy",
@@ -57,9 +62,18 @@ def flip(
     Best on rows that the model has not seen. A model that was edited is taken back to the original first. Columns and
     labels need not be named again for a model that eifffel fit made.
     """
-    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(model, data))
-    given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
+    given = {
+        "target": target,
+        "favorable": favorable,
+        "sensitive": sensitive,
+        "privileged": privileged,
+        "constraint": constraint,
+        "combine": combine,
+        "min_group_rows": min_group_rows,
+        "missing": missing,
+    }
     stored = load(model, allow_pickle=allow_pickle)
     if not quiet and data.is_file():
         say_of_rows(stored, data, seed)

@@ -35,7 +35,12 @@ def path(
     favorable: shared.Favorable = None,
     sensitive: shared.Sensitive = None,
     privileged: shared.Privileged = None,
+    constraint: shared.Constraint = None,
+    combine: shared.Combine = None,
+    min_group_rows: shared.MinGroupRows = None,
+    missing: shared.Missing = None,
     epsilon: shared.Epsilon = 0.05,
+    ratio: shared.Ratio = None,
     alpha: shared.Alpha = None,
     confidence: shared.Confidence = None,
     objective: shared.Objective = "accuracy",
@@ -59,14 +64,23 @@ def path(
 
     No model is changed.
     """
-    bounds = read_bounds(epsilon, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     if data is None:
         check_asks_nothing(bounds)
         summary = stored_summary(loaded, model)
     else:
-        given = {"target": target, "favorable": favorable, "sensitive": sensitive, "privileged": privileged}
+        given = {
+            "target": target,
+            "favorable": favorable,
+            "sensitive": sensitive,
+            "privileged": privileged,
+            "constraint": constraint,
+            "combine": combine,
+            "min_group_rows": min_group_rows,
+            "missing": missing,
+        }
         table, task, original = read_for_edit(
             loaded,
             data,
@@ -106,6 +120,7 @@ def path(
 def check_asks_nothing(bounds: Bounds) -> None:
     """Raise if something is asked for that only a table could answer."""
     asked = {
+        "--ratio": bounds.ratio is not None,
         "--alpha": bounds.alpha is not None,
         "--confidence": bounds.confidence is not None,
         "--objective": bounds.objective != "accuracy",
@@ -144,16 +159,23 @@ def draw(summary: dict[str, Any], form: str) -> bytes:
     path = summary["path"]
     chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
 
+    compared = f"largest difference of {summary['constraint']['rate']}s"
+    if summary["constraint"]["directed"] and len(summary["groups"]) == 2:
+        compared = f"privileged minus unprivileged {summary['constraint']['rate']}"
+
     def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
         return FairnessPathDisplay(
             discrimination=np.array([point["discrimination"] for point in points]),
             accuracy=np.array([point["accuracy"] for point in points]),
             rows=f"{chosen_on}, which chose the step, and the {here}",
+            compared=compared,
             selection=selection,
             name=name,
         ).plot(ax=ax)
 
-    measured = [{key: point["overall"][key]["value"] for key in point["overall"]} for point in path["points"]]
+    measured = [
+        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
+    ]
     display = line(measured, here, None, None)
     chosen = [point["selection"] for point in path["points"]]
     line(chosen, chosen_on, display.ax_, Selection(**summary["selection"]))

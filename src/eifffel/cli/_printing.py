@@ -74,10 +74,11 @@ def print_summary(summary: dict[str, Any]) -> None:
 
 def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
     """Rates of each group."""
-    rates = _words.shown_rates(summary["rows"]["labelled"])
+    brief = len(summary["groups"]) > _words.MOST_COLUMNS  # names are long then; the report has all rates
+    rates = _words.shown_rates(summary["rows"]["labelled"], brief=brief)
     rows = [
         [
-            group["name"] + (" (small group)" if group["small"] else ""),
+            group["name"] + _words.group_marks(group),
             f"{group['rows']:,}",
             when if len(moments) == 2 else "now",
             *(_shown(key, group[when][key]) for key, *_ in rates),
@@ -99,7 +100,7 @@ def _shown(key: str, value: dict[str, Any]) -> str:
 
 def print_path(summary: dict[str, Any]) -> None:
     """The trade-off for some bounds."""
-    names = [group["name"] for group in summary["groups"]]
+    names = [summary["groups"][g]["name"] for g in _words.group_columns(summary)]
     title = f"What each bound costs: {_words.tradeoff_words(summary)}"
     print_table(title, ["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(summary))
 
@@ -129,11 +130,11 @@ def print_rules(summary: dict[str, Any]) -> None:
             [[marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"] for r in changed["rules"]],
         )
     if leaves is not None:
-        names = [f"rows, {group['name']}" for group in summary["groups"]]
+        headings = _words.leaf_headings(summary)
         print_table(
             f"Changed leaves with the largest effect, of {leaves['n_changed']:,}; {leaves['n_hidden']:,} with fewer "
             "than ten scoring rows are not described",
-            ["rule", "tree", "leaf", "before", "after", *names],
+            ["rule", "tree", "leaf", "before", "after", *headings],
             [
                 [
                     marked(leaf),
@@ -141,7 +142,7 @@ def print_rules(summary: dict[str, Any]) -> None:
                     leaf["leaf"],
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
-                    *(_words.few(n) for n in leaf["rows"]),
+                    *_words.leaf_cells(leaf),
                 ]
                 for leaf in leaves["shown"]
             ],

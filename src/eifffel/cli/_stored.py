@@ -10,7 +10,7 @@ from eifffel import undo
 from eifffel.cli._editing import known_task
 from eifffel.cli._printing import say
 from eifffel.cli._tables import Labelled, Task, cut_table, read_table, split_names
-from eifffel.cli._training import feature_columns, features_for, trained_columns
+from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
 from eifffel.storage import check_storable
 
@@ -18,7 +18,7 @@ from eifffel.storage import check_storable
 def read_for_edit(
     model: Any,
     data: Path,
-    given: dict[str, str | None],
+    given: dict[str, Any],
     *,
     separator: str | None,
     drop_missing: bool,
@@ -61,7 +61,7 @@ def read_rows(
         frame,
         task,
         data,
-        keep_sensitive=task.sensitive in feature_columns(model, frame, data, given),
+        keep_sensitive=True,
         drop_missing=drop_missing,
         labels_needed=labels_needed,
         to_learn=to_learn,
@@ -71,5 +71,5 @@ def read_rows(
 
 
 def sensitive_among(table: Labelled, task: Task) -> tuple[str, ...]:
-    """The sensitive column where it is among the features."""
-    return (task.sensitive,) if task.sensitive in table.X.columns else ()
+    """The sensitive columns that are among the features."""
+    return tuple(name for name in task.sensitive_columns if name in table.X.columns)

@@ -20,6 +20,8 @@ from tqdm.auto import tqdm
 from eifffel._optional import import_optional
 from eifffel._validation import check_binary_labels, check_favorable
 from eifffel._writing import write_whole
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
+from eifffel.groups import EACH, ERROR, INTERSECTION, MOST_GROUPS, OWN_GROUP
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
@@ -36,10 +38,15 @@ class Task:
     target, favorable : str
         The column of labels, and the good one.
     sensitive : str
-        The column of groups.
+        The column of groups, or several separated by commas.
     privileged : str, optional
+        The privileged group, or several as in ``sex=Male,race=White``.
     labels : pair of str, optional
         The unfavourable and the favourable label of a model that was trained on 0 and 1 in their place.
+    good : tuple of str, optional
+        The labels that the favourable one stands for, if they are several.
+    constraint, combine, min_group_rows, missing
+        What is compared, as `eifffel.trace_path` has it.
     """
 
     target: str | None
@@ -47,6 +54,21 @@ class Task:
     sensitive: str
     privileged: str | None = None
     labels: tuple[str, str] | None = None
+    good: tuple[str, ...] | None = None
+    constraint: str = DEMOGRAPHIC_PARITY
+    combine: str = EACH
+    min_group_rows: int = MIN_GROUP_ROWS
+    missing: str = ERROR
+
+    @property
+    def sensitive_columns(self) -> list[str]:
+        """The columns of groups."""
+        return split_names(self.sensitive)
+
+    @property
+    def sensitive_name(self) -> str:
+        """What the groups are of."""
+        return (" x " if self.combine == INTERSECTION else ", ").join(self.sensitive_columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +81,9 @@ class Labelled:
         Features as they were read.
     y : ndarray or None
         Labels.
-    group : ndarray
-    favorable, privileged : label and group
+    group : DataFrame
+        One column for each sensitive attribute.
+    favorable, privileged : label, and group or dict of groups
         As they stand in the table; ``privileged`` may be ``None``.
     n_dropped : int
         Rows left out for want of a label or a group.
@@ -68,7 +91,7 @@ class Labelled:
 
     X: Any
     y: np.ndarray | None
-    group: np.ndarray
+    group: pd.DataFrame
     favorable: Any
     privileged: Any
     n_dropped: int
@@ -241,25 +264,30 @@ def cut_table(
     """
     for name in drop:
         find_column(frame, name, "--drop", path)
-    sensitive = find_column(frame, task.sensitive, "--sensitive", path)
-    columns = {"--sensitive": sensitive}
+    sensitive = [find_column(frame, name, "--sensitive", path) for name in task.sensitive_columns]
+    if len(set(sensitive)) < len(sensitive):
+        raise ValueError(f"--sensitive names a column twice: {task.sensitive!r}")
+    columns = {}
     if task.target is not None and (labels_needed or task.target in frame.columns):
         columns["--target"] = find_column(frame, task.target, "--target", path)
-    if columns.get("--target") == sensitive:
-        raise ValueError(f"--target and --sensitive are both {sensitive!r}; the label cannot be the group")
-    for name in columns.values():
+    if columns.get("--target") in sensitive:
+        raise ValueError(f"--target and --sensitive are both {columns['--target']!r}; the label cannot be the group")
+    for name in (*columns.values(), *sensitive):
         if name in drop:
             raise ValueError(
                 f"--drop names {name!r}, which is needed; leave it out of --drop (labels and groups are no features)"
             )
-    gaps = {option: frame[name].isna().to_numpy() for option, name in columns.items()}
-    complete = ~np.any(list(gaps.values()), axis=0)
+    wanted = [(name, "--sensitive") for name in sensitive if task.missing == ERROR]
+    wanted += [(name, option) for option, name in columns.items()]
+    gaps = {name: (frame[name].isna().to_numpy(), option) for name, option in wanted}
+    complete = ~np.any([np.zeros(len(frame), bool), *(gap for gap, _ in gaps.values())], axis=0)
     if not complete.all():
         if not drop_missing:
-            option, gap = next((option, gap) for option, gap in gaps.items() if gap.any())
+            name, (gap, option) = next((name, found) for name, found in gaps.items() if found[0].any())
+            remedy = "; --missing own-group makes them a group" if option == "--sensitive" else ""
             raise ValueError(
-                f"column {columns[option]!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of "
-                f"'{path}'; --drop-missing leaves such rows out"
+                f"column {name!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of '{path}'; "
+                f"--drop-missing leaves such rows out{remedy}"
             )
         if not complete.any():
             raise ValueError(f"no row of '{path}' has both a label and a group")
@@ -268,26 +296,66 @@ def cut_table(
         raise ValueError(
             f"'{path}' has {len(frame)} rows, too few to train, to choose and to measure on; give {FEWEST_ROWS} or more"
         )
-    group = _values(frame[sensitive])
-    _check_two(group, f"--sensitive: column {sensitive!r}", "make a column that says who belongs to one group")
-    privileged = None
-    if task.privileged is not None:
-        privileged = _match(task.privileged, group, f"--privileged: column {sensitive!r}")
+    group = pd.DataFrame({name: _groups(frame[name]) for name in sensitive})
+    for name in sensitive:
+        _check_several(group[name], f"--sensitive: column {name!r}", missing=task.missing)
+    privileged = None if task.privileged is None else _find_privileged(task.privileged, group)
     y, favorable = None, None
     if "--target" in columns:
         y = _values(frame[columns["--target"]])
         if task.labels is not None:
-            y, favorable = _code(y, task.labels, columns["--target"]), 1
+            y, favorable = _code(y, task, columns["--target"]), 1
         elif to_learn:
             what = f"--target: column {columns['--target']!r}"
-            _check_two(y, what, "make a column of the favourable label against the rest")
+            remedy = "name all that are good for a person, as in --favorable 'approved,approved in part'"
+            _check_two(y, what, remedy)
     if task.labels is None and task.favorable is not None and (y is not None or classes):
         known = y if y is not None and not classes else np.array(list(classes), object)
         where = "the model" if classes else f"column {columns['--target']!r}"
         favorable = _match(task.favorable, known, f"--favorable: {where}")
-    leave = {columns.get("--target"), *drop, *(() if keep_sensitive else (sensitive,))}
+    leave = {columns.get("--target"), *drop, *(() if keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
     return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
+
+
+def find_good(frame: pd.DataFrame, task: Task, path: Path) -> Task:
+    """The task with the labels that are good for a person where ``--favorable`` names several of them."""
+    good = split_names(task.favorable)
+    if len(good) < 2 or task.target is None or task.labels is not None:
+        return task
+    y = _values(frame[find_column(frame, task.target, "--target", path)].dropna())
+    if task.favorable in set(map(str, y.tolist())):  # one label with a comma in it
+        return task
+    for name in good:
+        _match(name, y, f"--favorable: column {task.target!r}")
+    bad = sorted(set(map(str, y.tolist())) - set(good))
+    if not bad:
+        raise ValueError(f"--favorable names every label of column {task.target!r}; leave at least one out")
+    labels = (" or ".join(bad) if len(bad) <= SHOWN else "other", " or ".join(good))
+    return replace(task, favorable=labels[1], labels=labels, good=tuple(good))
+
+
+def _groups(column: pd.Series) -> np.ndarray:
+    """Groups as `_values` has them, missing ones as None."""
+    known = column.notna().to_numpy()
+    groups = np.full(len(column), None, object)
+    groups[known] = _values(column[known]).tolist()
+    return groups
+
+
+def _find_privileged(text: str, group: pd.DataFrame) -> Any:
+    """The privileged group that a text of the command line names, or one for each column it names."""
+    if group.shape[1] == 1 and "=" not in text:
+        return _match(text, group.iloc[:, 0].dropna(), f"--privileged: column {group.columns[0]!r}")
+    named = dict(part.split("=", 1) for part in split_names(text) if "=" in part)
+    if len(named) < len(split_names(text)) or not named:
+        raise ValueError(f"--privileged must name the column of each group, as in sex=Male,race=White, got {text!r}")
+    for name in named:
+        if name not in group.columns:
+            raise ValueError(f"--privileged names {name!r}, not among --sensitive {', '.join(group.columns)}")
+    return {
+        name: _match(value, group[name].dropna(), f"--privileged: column {name!r}") for name, value in named.items()
+    }
 
 
 def _values(column: pd.Series) -> np.ndarray:
@@ -313,6 +381,18 @@ def _match(text: str, values: np.ndarray, what: str) -> Any:
     raise ValueError(f"{what} has no {text!r}; it has {_listed(sorted(map(str, distinct)))}")
 
 
+def _check_several(values: pd.Series, what: str, *, missing: str) -> None:
+    """Raise unless there are some groups, and not as many as there are persons or numbers."""
+    distinct = sorted(set(map(str, values.dropna().tolist())))
+    if len(distinct) + (missing == OWN_GROUP and bool(values.isna().any())) < 2:
+        raise ValueError(f"{what} is {(distinct or ['missing'])[0]!r} in every row; there must be two groups or more")
+    if len(distinct) > MOST_GROUPS:
+        raise ValueError(
+            f"{what} has {len(distinct):,} values, {_listed(distinct)}, and groups can be {MOST_GROUPS} at most; make "
+            "bands of numbers, and put rare values together"
+        )
+
+
 def _check_two(values: np.ndarray, what: str, remedy: str) -> None:
     """Raise unless there are two values."""
     distinct = sorted(set(map(str, values.tolist())))
@@ -333,8 +413,11 @@ def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
     return replace(table, y=(table.y == classes[place]).astype(np.int64), favorable=1), labels
 
 
-def _code(y: np.ndarray, labels: tuple[str, str], column: str) -> np.ndarray:
-    texts = np.array([str(value) for value in y.tolist()], object)
+def _code(y: np.ndarray, task: Task, column: str) -> np.ndarray:
+    assert task.labels is not None
+    labels, texts = task.labels, np.array([str(value) for value in y.tolist()], object)
+    if task.good is not None:
+        return np.isin(texts, task.good).astype(np.int64)
     unknown = sorted(set(texts.tolist()) - set(labels))
     if unknown:
         raise ValueError(

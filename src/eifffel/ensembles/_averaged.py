@@ -158,6 +158,9 @@ class AveragedView(EnsembleView):
         run_threads(fill, split_evenly(len(favorable), n_jobs), n_jobs=n_jobs, verbose=0, description="decisions")
         return favorable
 
+    def margin(self, score: np.ndarray) -> np.ndarray:
+        return 2 * score
+
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         return self.leaf_value[index.T + self.leaf_offset[:-1], 1].mean(axis=1)
 

@@ -199,6 +199,10 @@ class EnsembleView(ABC):
     def threshold(self) -> float:
         """The `model_score` at which the decision turns."""
 
+    @abstractmethod
+    def margin(self, score: np.ndarray) -> np.ndarray:
+        """How much more likely than not the favourable class is, from -1 to 1, for rows of these scores."""
+
     # What follows from it.
 
     @property

@@ -88,6 +88,9 @@ class BoostedView(EnsembleView):
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
         return self.sum_leaves(index, self.leaf_value) + self.raw_bias
 
+    def margin(self, score: np.ndarray) -> np.ndarray:
+        return np.tanh(score / 2)
+
     def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:
         return np.maximum(1, self.sum_leaves(index, np.abs(self.leaf_value)) + abs(self.raw_bias))
 

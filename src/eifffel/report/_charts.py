@@ -38,19 +38,20 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
                 }
             )
     names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
-    least = min(row["discrimination"] for row in rows)
+    least = "-epsilon" if path["confidence"] is None else str(min(row["discrimination"] for row in rows))
     start = path["epsilons"][path["chosen_epsilon"]]
     chosen = alt.param(name="chosen", value=start["point"])
     epsilon = alt.param(name="epsilon", value=start["epsilon"])
     colors = [BLUE, ORANGE][: len(names)]
-    x = alt.X("discrimination:Q", title="discrimination (difference of favourable decisions)").scale(zero=True)
+    rate = summary["constraint"]["rate"].replace("selection rate", "favourable decisions")
+    x = alt.X("discrimination:Q", title=f"discrimination (difference of {rate})").scale(zero=True)
     y = alt.Y("accuracy:Q", title="accuracy").scale(zero=False)
     kind = alt.Color("rows:N", title=None).scale(domain=names, range=colors)
     legend = alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolType="stroke", symbolSize=400)
     tooltip = ["rows:N", "step:Q", "leaves:Q", "discrimination:Q", "accuracy:Q"]
     band = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(low="-epsilon" if path["confidence"] is None else str(least), high="epsilon")
+        .transform_calculate(low=least if summary["constraint"]["directed"] else "0", high="epsilon")
         .mark_rect(color=GREEN, opacity=0.15, clip=True)
         .encode(x=alt.X("low:Q"), x2="high:Q")
     )
@@ -102,7 +103,8 @@ def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
     labels = base.transform_filter("datum.label > 0")
     right = labels.transform_filter("datum.people > 0").mark_text(align="left", dx=4)
     left = labels.transform_filter("datum.people < 0").mark_text(align="right", dx=-4)
-    return _finish(alt.layer(bars, *(text.encode(text="label:Q") for text in (right, left))), height=90)
+    height = 45 * len(summary["groups"])
+    return _finish(alt.layer(bars, *(text.encode(text="label:Q") for text in (right, left))), height=height)
 
 
 def _finish(chart: Any, height: int) -> dict[str, Any]:

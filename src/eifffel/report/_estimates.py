@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from eifffel import metrics
-from eifffel.intervals import difference_interval, rate_interval, ratio_interval
+from eifffel.counts import PathCounts
+from eifffel.intervals import rate_interval, ratio_interval
 
 # Groups below either are marked: their rates say little.
 SMALL_ROWS = 30
@@ -65,13 +66,21 @@ def measure_groups(favorable: np.ndarray, totals: np.ndarray) -> list[dict[str, 
     return groups
 
 
-def measure_all(favorable: np.ndarray, totals: np.ndarray) -> dict[str, Estimate]:
-    """Discrimination and accuracy of decisions, of the same counts; group 1 is the privileged one."""
-    chosen, size = favorable.sum(axis=1), totals.sum(axis=1)
-    interval = difference_interval(chosen[1], size[1], chosen[0], size[0])
-    labelled = totals.shape[1] == 2
-    n_correct = metrics.n_correct(favorable, totals) if labelled else np.nan
+def measure_all(counts: PathCounts, step: int) -> dict[str, Any]:
+    """What is bounded, between whom, and accuracy, of the decisions at a step."""
+    pair = [counts.worst.high[step], counts.worst.low[step]]
+    chosen, size = (counts.constraint.count_sides(table)[pair] for table in (counts.favorable[step], counts.totals))
+    labelled = counts.totals.shape[1] == 2
+    n_correct = metrics.n_correct(counts.favorable[step], counts.totals) if labelled else np.nan
     return {
-        "discrimination": estimate(metrics.discrimination(favorable, totals), interval),
-        "accuracy": rate(n_correct, totals.sum()) if labelled else estimate(np.nan),
+        "discrimination": estimate(counts.discrimination[step], counts.interval(step)),
+        "ratio": estimate(counts.ratio[step], counts.ratio_interval(step)),
+        "between": [one_line(name) for name in counts.worst_pair(step)],
+        "rates": [number(part / whole) for part, whole in zip(chosen, size, strict=True)],
+        "accuracy": rate(n_correct, counts.totals.sum()) if labelled else estimate(np.nan),
     }
+
+
+def one_line(text: Any) -> str:
+    """Text from data without line ends, nor anything else that a terminal would act upon."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())

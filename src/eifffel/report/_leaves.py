@@ -8,8 +8,9 @@ import numpy as np
 from eifffel.ensembles import view_ensemble
 from eifffel.ensembles._columns import INFREQUENT
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.path import CELLS, FairnessPath
+from eifffel.path import FairnessPath
 from eifffel.report._people import FEWEST, tests_sensitive, words
+from eifffel.report._words import MOST_COLUMNS
 from eifffel.rules import Rule
 
 SHOWN = 15
@@ -23,13 +24,16 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
     """
     flips = path.flips(step)
     view = view_ensemble(path.model, favorable=path.favorable)
-    per_group = np.stack([flips[cell] for cell in CELLS], axis=1).reshape(-1, 2, 2).sum(axis=2)
+    cells = np.stack([flips[cell] for cell in path.cell_names], axis=1).reshape(len(flips), len(path.groups), 2)
+    in_leaf, per_group = cells.sum(axis=(1, 2)), path.grouping.count_compared(cells).sum(axis=2)
     change = flips["after"] - flips["before"]
     # A leaf that votes moves the score of its rows by its share of the trees.
-    effect = per_group * (np.abs(change) / (view.n_trees if view.votes else 1))[:, None]
-    describable = per_group.sum(axis=1) >= FEWEST
+    share = np.abs(change) / (view.n_trees if view.votes else 1)
+    describable = in_leaf >= FEWEST
     shown = np.flatnonzero(describable)
-    shown = shown[np.argsort(-effect[shown].sum(axis=1), kind="stable")][:SHOWN]
+    shown = shown[np.argsort(-(in_leaf * share)[shown], kind="stable")][:SHOWN]
+    # Not both the sum and its parts, or those of several attributes: what is not told could be reckoned from them.
+    by_group = len(path.grouping.attributes) == 1 and per_group.shape[1] <= MOST_COLUMNS
     texts, marks = _rules(path, step, shown, X, sensitive_columns)
     return {
         "n_leaves": view.n_leaves,
@@ -44,14 +48,24 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
                 "rule": text,
                 "before": float(flips["before"][k]),
                 "after": float(flips["after"][k]),
-                "rows": [int(n) if n >= FEWEST or n == 0 else None for n in per_group[k]],
-                "effect": [
-                    float(e) if n >= FEWEST or n == 0 else None for e, n in zip(effect[k], per_group[k], strict=True)
-                ],
+                **_count_rows(in_leaf[k], per_group[k], share[k], by_group=by_group),
                 "tests_sensitive": mark,
             }
             for k, text, mark in zip(shown.tolist(), texts, marks, strict=True)
         ],
+    }
+
+
+def _count_rows(in_leaf: int, per_group: np.ndarray, share: float, *, by_group: bool) -> dict[str, Any]:
+    """Scoring rows in a leaf and its effect on them, by group or of all."""
+    if not by_group:
+        return {"rows": [], "effect": [], "all_rows": int(in_leaf), "all_effect": float(in_leaf * share)}
+    told = [n >= FEWEST or n == 0 for n in per_group]
+    return {
+        "rows": [int(n) if tell else None for n, tell in zip(per_group, told, strict=True)],
+        "effect": [float(n * share) if tell else None for n, tell in zip(per_group, told, strict=True)],
+        "all_rows": None,
+        "all_effect": None,
     }
 
 

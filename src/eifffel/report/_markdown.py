@@ -46,12 +46,15 @@ def path_rows(summary: dict[str, Any]) -> list[list[str]]:
     wanted = {*EPSILONS, path["epsilons"][path["chosen_epsilon"]]["epsilon"]}
     bounds = [bound for bound in reversed(path["epsilons"]) if bound["epsilon"] in wanted]
     chosen = [("as it came", path["points"][0], "")]
-    chosen += [(f"{b['epsilon']:g}", path["points"][b["point"]], "" if b["met"] else "NOT MET") for b in bounds]
+    chosen += [(f"{b['epsilon']:.4g}", path["points"][b["point"]], "" if b["met"] else "NOT MET") for b in bounds]
     return [
         [
             name,
             f"{point['changed_leaves']:,}",
-            *(_words.show_rate("selection_rate", group["selection_rate"]).split(" ")[0] for group in point["groups"]),
+            *(
+                _words.show_rate("selection_rate", point["groups"][g]["selection_rate"]).split(" ")[0]
+                for g in _words.group_columns(summary)
+            ),
             _words.fraction(point["overall"]["discrimination"]),
             _words.fraction(point["overall"]["accuracy"]),
             met,
@@ -83,7 +86,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield f"Steps {escape(_words.tradeoff_words(s))}."
         yield ""
-        names = [escape(group["name"]) for group in s["groups"]]
+        names = [escape(s["groups"][g]["name"]) for g in _words.group_columns(s)]
         yield from table(["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(s))
     if s["changed"] is not None:
         yield "## Who changed"
@@ -110,18 +113,15 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
             "in rules are rounded."
         )
         yield ""
-        names = [f"rows, {escape(group['name'])}" for group in s["groups"]]
-        effects = [f"effect, {escape(group['name'])}" for group in s["groups"]]
         yield from table(
-            ["tree, leaf", "rule", "before", "after", *names, *effects],
+            ["tree, leaf", "rule", "before", "after", *map(escape, _words.leaf_headings(s))],
             [
                 [
                     f"{leaf['tree']}, {leaf['leaf']}",
                     escape(leaf["rule"] or _words.UNKNOWN) + _marked(leaf),
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
-                    *(_words.few(n) for n in leaf["rows"]),
-                    *(_words.plain(effect, 2) for effect in leaf["effect"]),
+                    *_words.leaf_cells(leaf),
                 ]
                 for leaf in leaves["shown"]
             ],
@@ -144,7 +144,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
 def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
     return [
         [
-            escape(group["name"]) + (" (small group)" if group["small"] else ""),
+            escape(group["name"]) + _words.group_marks(group),
             f"{group['rows']:,}",
             _words.percent(group["base_rate"]),
             when if len(moments) == 2 else "now",
@@ -173,6 +173,7 @@ def _facts(s: dict[str, Any]) -> Iterator[str]:
     yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model)}"
     among = "among the features" if s["sensitive_among_features"] else "not among the features"
     yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
+    yield f"Compared: {escape(_words.compared_words(s))}"
     if s["selection"] is not None:
         yield f"Asked for: {escape(_words.asked_words(s))}"
     for name, value in s["about"].items():

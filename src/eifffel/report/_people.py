@@ -8,8 +8,11 @@ from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel._validation import named_columns
+from eifffel.coding import Rows
 from eifffel.ensembles import Column, plain_columns, view_ensemble
 from eifffel.ensembles._columns import INFREQUENT
+from eifffel.groups import Groups
+from eifffel.report._estimates import one_line
 from eifffel.rules import Rule, read_rules
 
 # A rule that describes fewer people is counted and not printed.
@@ -39,7 +42,7 @@ class Table:
 
 
 def summarize_changes(
-    before: np.ndarray, after: np.ndarray, group: np.ndarray, X: Any, *, sensitive_columns: tuple[str, ...]
+    before: np.ndarray, after: np.ndarray, rows: Rows, groups: Groups, X: Any, *, sensitive_columns: tuple[str, ...]
 ) -> dict[str, Any]:
     """Who gains and who loses a favourable decision.
 
@@ -47,21 +50,17 @@ def summarize_changes(
     ----------
     before, after : ndarray of bool
         Whether each row is decided favourably.
-    group : ndarray
-        Codes of the groups.
+    rows, groups : Rows and Groups
+        Who they are.
     X : table
         The rows as they were given to the model.
     """
-    gained, lost = ~before & after, before & ~after
+    known = rows.weight > 0  # their group
+    gained, lost = ~before & after & known, before & ~after & known
+    counted = {"rows": None, "gained": gained, "lost": lost}
+    of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
     return {
-        "groups": [
-            {
-                "rows": int((group == g).sum()),
-                "gained": int((gained & (group == g)).sum()),
-                "lost": int((lost & (group == g)).sum()),
-            }
-            for g in range(2)
-        ],
+        "groups": [{what: int(counts[g]) for what, counts in of_group.items()} for g in range(len(groups.compared))],
         **_describe_changes(gained, lost, as_numbers(X), sensitive_columns),
     }
 
@@ -95,11 +94,6 @@ def _describe_changes(
 def words(rule: Rule, missing: np.ndarray) -> str:
     """A rule in brief, silent on missing values where there are none."""
     return one_line(rule.words(lambda feature: bool(missing[feature]), brief=True))
-
-
-def one_line(text: Any) -> str:
-    """Text from data without line ends, nor anything else that a terminal would act upon."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
 
 
 def tests_sensitive(rule: Rule, sensitive_columns: tuple[str, ...]) -> bool | None:

@@ -12,29 +12,31 @@ import sklearn
 from sklearn.metrics import brier_score_loss
 from sklearn.utils import indexable
 
-from eifffel import metrics
 from eifffel._validation import (
-    Coding,
     check_binary_labels,
     check_choice,
     check_favorable,
     check_fraction,
-    check_groups,
     check_table,
+    split_favorable,
 )
 from eifffel._version import __version__
+from eifffel.coding import Coding, Rows
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
+from eifffel.counts import PathCounts
 from eifffel.ensembles import Around, EnsembleView, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
+from eifffel.groups import EACH, ERROR, Groups, read_groups
 from eifffel.path import FairnessPath
-from eifffel.record import find_record, undo
-from eifffel.report._estimates import is_small, measure_all, measure_groups, number, rate
+from eifffel.record import find_record, read_grouping, undo
+from eifffel.report._estimates import is_small, measure_all, measure_groups, number, one_line, rate
 from eifffel.report._leaves import summarize_leaves
-from eifffel.report._people import one_line, summarize_changes
+from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
 from eifffel.selection import Selection
 
-SCHEMA_NAME = "eifffel-report-2"
+SCHEMA_NAME = "eifffel-report-3"
 ABOUT = ("data", "split", "test_size", "seed", "trained_on", "command", "intended_use")
 
 Summary = dict[str, Any]
@@ -42,13 +44,29 @@ Summary = dict[str, Any]
 LIMITS = (
     "Every number is of the rows that it names. Other people differ from them, and intervals say by how much rates may "
     "differ for that reason alone; they know nothing of a population that changes.",
-    "Discrimination is the difference between the groups' rates of favourable decisions (demographic parity). It does "
-    "not say whether decisions are right, whether errors fall on both groups alike, or whether the labels were fair.",
+    "{discrimination}",
     "A smaller difference can be had by giving favourable decisions to some people and by taking them from others; "
     "the table of who changed has both.",
     "Probabilities of an edited model are no longer calibrated.",
     "This page measures; it does not say that a law is complied with.",
 )
+
+
+# What discrimination does not say, by what is compared.
+UNSAID = {
+    DEMOGRAPHIC_PARITY: "Discrimination is the difference between the groups' rates of favourable decisions "
+    "(demographic parity). It does not say whether decisions are right, whether errors fall on all groups alike, or "
+    "whether the labels were fair.",
+    "equal_opportunity": "Discrimination is the difference between the groups' rates of favourable decisions among "
+    "people with a favourable label (equal opportunity). It is silent on people without one, and on whether the labels "
+    "were fair.",
+    "predictive_equality": "Discrimination is the difference between the groups' rates of favourable decisions among "
+    "people without a favourable label (predictive equality). It is silent on people with one, and on whether the "
+    "labels were fair.",
+    "equalized_odds": "Discrimination is the larger of two differences between groups: of the rates of favourable "
+    "decisions among people with a favourable label, and among those without (equalized odds). It does not say whether "
+    "the labels were fair, nor whether as many of each group are decided favourably.",
+}
 
 
 def schema() -> dict[str, Any]:
@@ -70,6 +88,10 @@ def summarize(
     epsilon: float | None = None,
     favorable: Any = None,
     privileged: Any = None,
+    constraint: str | None = None,
+    combine: str = EACH,
+    min_group_rows: int = MIN_GROUP_ROWS,
+    missing: str = ERROR,
     favorable_name: str | None = None,
     sensitive_name: str = "group",
     sensitive_columns: tuple[str, ...] = (),
@@ -92,6 +114,8 @@ def summarize(
         The bound to judge by; by default that of the selection, or the one that the model was edited for.
     favorable, privileged : optional
         As in `eifffel.trace_path`, where the model does not know them.
+    constraint, combine, min_group_rows, missing : optional
+        Likewise; demographic parity, unless the model was edited for something else.
     favorable_name, sensitive_name : str
         What the favourable label, if not as it is, and the sensitive attribute are called.
     sensitive_columns : tuple of str
@@ -127,86 +151,153 @@ def summarize(
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
     original = _original(model, path, record)
-    favorable, known_groups = _known(path, record, favorable, privileged, sensitive_features)
+    favorable, good = split_favorable(favorable)
+    groups = _known_groups(path, record, sensitive_features, privileged)
+    known = groups is not None
+    if groups is None:
+        groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
+    favorable, good = _known_labels(path, record, favorable, good)
     if record is not None and selection is not None and record["step"] != selection.step:
         raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
     if path is not None and path.counts.favorable.dtype.kind != "i":
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
-    coding = _coding(model, y, sensitive_features, favorable, privileged, known_groups)
+    classes = _classes(model, y, favorable)
+    coding = Coding(classes, check_favorable(classes, favorable), groups, good)
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     after = _decides(model, X, coding)
-    if known_groups is None and privileged is None:
-        chosen, totals = encoded.weigh_cells(after), encoded.weigh_cells()
-        if metrics.discrimination(chosen, totals) < 0:
-            coding, encoded = Coding(coding.classes, coding.favorable, coding.groups[::-1]), encoded.swap_groups()
+    asked = _constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
+    if len(groups) == 2 and groups.privileged[0] is None and len(asked.names) == 2:
+        chosen, totals = (asked.count_sides(table) for table in (encoded.weigh_cells(after), encoded.weigh_cells()))
+        favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
+        groups = groups.privileged_last(favored)
+        encoded = encoded if favored else encoded.swap_groups()
+        asked = make_constraint(asked.name, groups, min_group_rows=asked.min_rows)
+        coding = Coding(classes, coding.favorable, groups, good)
+    asked = asked.on_rows(encoded.count_cells(), rows=f"the {rows}")
     before = None if original is None else _decides(original, X, coding)
     totals = encoded.weigh_cells()
+    decided = PathCounts(
+        np.stack([encoded.weigh_cells(after if before is None else before), encoded.weigh_cells(after)]),
+        totals,
+        rows,
+        encoded.count_cells().sum(axis=1),
+        asked,
+    )
     summary: Summary = {
         "schema": SCHEMA_NAME,
-        "rows": {"name": rows, "n": int(totals.sum()), "labelled": y is not None, "seen": False},
-        "favorable": one_line(coding.classes.tolist()[coding.favorable] if favorable_name is None else favorable_name),
+        "rows": {
+            "name": rows,
+            "n": int(totals.sum()),
+            "labelled": y is not None,
+            "seen": False,
+            "without_group": int((encoded.weight == 0).sum()),
+        },
+        "favorable": one_line(_name_favorable(coding) if favorable_name is None else favorable_name),
         "sensitive": one_line(sensitive_name),
         "sensitive_among_features": bool(sensitive_columns),
-        "groups": _groups(coding, encoded, before, after),
+        "constraint": {
+            "name": asked.name,
+            "rate": asked.rate,
+            "directed": asked.directed,
+            "combine": groups.combine,
+            "missing": groups.missing,
+            "min_group_rows": asked.min_rows,
+            "left_out": [one_line(name) for name in asked.left_out],
+        },
+        "groups": _groups(groups, encoded, before, after, asked),
         "overall": {
-            "before": None if before is None else measure_all(encoded.weigh_cells(before), totals),
-            "after": measure_all(encoded.weigh_cells(after), totals),
+            "before": None if before is None else measure_all(decided, 0),
+            "after": measure_all(decided, 1),
             "constant_accuracy": None if y is None else number(totals.sum(axis=0).max() / totals.sum()),
         },
-        "selection": _asked(selection, record, known_groups),
+        "selection": _asked(selection, record if known else None),
         "path": None,
         "changed": None,
         "leaves": None,
         "model": _describe_model(model, record, path, selection),
-        "calibration": _calibration(original, model, X, y, coding),
+        "calibration": _calibration(original, model, X, encoded, coding),
         "made": _made(model),
         "about": {**dict.fromkeys(ABOUT), **(about or {})},
-        "limits": list(LIMITS),
+        "limits": [limit.format(discrimination=UNSAID[asked.name]) for limit in LIMITS],
     }
     if before is not None:
         summary["changed"] = summarize_changes(
-            before, after, encoded.group, X, sensitive_columns=tuple(sensitive_columns)
+            before, after, encoded, groups, X, sensitive_columns=tuple(sensitive_columns)
         )
     if path is not None and selection is not None:
         measured = path.measure(X, y, sensitive_features)
         summary["rows"]["seen"] = measured.seen
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    if epsilon is None and summary["selection"] is not None:
-        epsilon = summary["selection"]["epsilon"]
     summary["verdict"] = say_verdict(summary, epsilon)
     return summary
 
 
-def _known(
-    path: FairnessPath | None, record: dict[str, Any] | None, favorable: Any, privileged: Any, sensitive: Any
-) -> tuple[Any, tuple[Any, Any] | None]:
-    """The favourable class and the groups, as the edit has them; groups of another attribute are found anew."""
+def _known_groups(
+    path: FairnessPath | None, record: dict[str, Any] | None, sensitive: Any, privileged: Any
+) -> Groups | None:
+    """The groups as the edit has them; ``None`` where there was none, or of other groups than these."""
     if path is not None:
-        known, groups = path.favorable, path.groups
+        groups = path.grouping
     elif record is not None:
-        known, groups = record["favorable"], record["groups"]
+        groups = read_grouping(record)
+        found = read_groups(sensitive, combine=groups.combine, missing=groups.missing)
+        both = zip(found.columns, groups.columns, strict=False)
+        if len(found.columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
+            return None
     else:
-        return favorable, None
-    if favorable is not None and favorable != known:
+        return None
+    if privileged is not None and groups.find_privileged(privileged).privileged != groups.privileged:
+        known = [None if k is None else a.values[k] for a, k in zip(groups.attributes, groups.privileged, strict=True)]
         raise ValueError(
-            f"favorable must be {known!r}, for which the model was edited, got {favorable!r}; leave it out"
+            f"privileged must be {', '.join(map(repr, known))}, as in the edit of the model, got {privileged!r}; leave "
+            "it out"
         )
-    if path is None and set(check_groups(sensitive)).isdisjoint(groups):
-        return known, None
-    if privileged is not None and privileged != groups[1]:
-        raise ValueError(
-            f"privileged must be {groups[1]!r}, as in the edit of the model, got {privileged!r}; leave it out"
-        )
-    return known, (groups[0], groups[1])
+    return groups
 
 
-def _asked(selection: Selection | None, record: dict[str, Any] | None, groups: Any) -> dict[str, Any] | None:
+def _known_labels(
+    path: FairnessPath | None, record: dict[str, Any] | None, favorable: Any, good: frozenset[Any] | None
+) -> tuple[Any, frozenset[Any] | None]:
+    """The favourable class as the edit has it, and the labels that it stands for."""
+    if path is not None:
+        known, labels = path.favorable, path.good
+    elif record is not None:
+        known, labels = record["favorable"], None if record["good"] is None else frozenset(record["good"])
+    else:
+        return favorable, good
+    if favorable is not None and (favorable != known or good != labels):
+        raise ValueError(
+            f"favorable must be {known if labels is None else set(labels)!r}, for which the model was edited, got "
+            f"{favorable if good is None else set(good)!r}; leave it out"
+        )
+    return known, labels
+
+
+def _constraint(
+    path: FairnessPath | None,
+    record: dict[str, Any] | None,
+    name: str | None,
+    groups: Groups,
+    min_group_rows: int,
+    *,
+    labelled: bool,
+) -> Constraint:
+    """What is compared: as asked for, as in the edit, or selection rates, which need no labels."""
+    if path is not None and name is None:
+        return path.constraint
+    if name is None and record is not None:
+        name, min_group_rows = record["constraint"]["name"], record["constraint"]["min_group_rows"]
+        name = name if labelled else DEMOGRAPHIC_PARITY
+    return make_constraint(name or DEMOGRAPHIC_PARITY, groups, min_group_rows=min_group_rows)
+
+
+def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[str, Any] | None:
     """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
     if selection is not None:
-        return _plain(selection.__dict__)
-    stored = None if record is None or groups is None else record["selection"]
-    return None if stored is None else _plain(stored)
+        return dict(_plain(selection.__dict__))
+    stored = None if record is None else record["selection"]
+    return None if stored is None else dict(_plain(stored))
 
 
 def _original(model: Any, path: FairnessPath | None, record: dict[str, Any] | None) -> Any:
@@ -215,8 +306,8 @@ def _original(model: Any, path: FairnessPath | None, record: dict[str, Any] | No
     return None if record is None else undo(model)
 
 
-def _coding(model: Any, y: Any, sensitive: Any, favorable: Any, privileged: Any, groups: Any) -> Coding:
-    """How labels and groups are read, as far as the model or the caller says; the privileged group is the second."""
+def _classes(model: Any, y: Any, favorable: Any) -> np.ndarray:
+    """The two labels that a model decides between."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         try:
@@ -225,13 +316,13 @@ def _coding(model: Any, y: Any, sensitive: Any, favorable: Any, privileged: Any,
             classes = check_binary_labels(y)
     if len(classes) != 2:
         raise ValueError(f"the model has {len(classes)} classes, {list(classes)}; only two can be measured")
-    if groups is None:
-        groups = check_groups(sensitive)
-        if privileged is not None:
-            if privileged not in groups:
-                raise ValueError(f"privileged must be one of the groups {groups}, got {privileged!r}")
-            groups = [group for group in groups if group != privileged] + [privileged]
-    return Coding(np.asarray(classes), check_favorable(np.asarray(classes), favorable), groups)
+    return np.asarray(classes)
+
+
+def _name_favorable(coding: Coding) -> str:
+    if coding.good is not None:
+        return " or ".join(sorted(map(str, coding.good)))
+    return str(coding.classes.tolist()[coding.favorable])
 
 
 def _decides(model: Any, X: Any, coding: Coding) -> np.ndarray:
@@ -241,26 +332,43 @@ def _decides(model: Any, X: Any, coding: Coding) -> np.ndarray:
     return view_ensemble(model, favorable=favorable).decides(X)  # a Booster predicts probabilities
 
 
-def _groups(coding: Coding, rows: Any, before: np.ndarray | None, after: np.ndarray) -> list[dict[str, Any]]:
-    totals = rows.weigh_cells()
+def _groups(
+    groups: Groups, rows: Rows, before: np.ndarray | None, after: np.ndarray, constraint: Constraint
+) -> list[dict[str, Any]]:
+    totals = groups.count_compared(rows.weigh_cells())
     decided = {"before": before, "after": after}
     measured = {
-        when: None if favorable is None else measure_groups(rows.weigh_cells(favorable), totals)
+        when: None if favorable is None else measure_groups(groups.count_compared(rows.weigh_cells(favorable)), totals)
         for when, favorable in decided.items()
     }
-    size, labelled = totals.sum(axis=1), totals.shape[1] == 2
+    size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
+    values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [
         {
-            "name": one_line(name),
-            "role": ("unprivileged", "privileged")[g],
+            "name": one_line(groups.compared[g]),
+            "attribute": one_line(attribute.name),
+            "role": _role(attribute.privileged, v),
             "rows": int(size[g]),
-            "share": number(size[g] / size.sum()),
-            "small": is_small(size[g], size.sum()),
+            "share": number(size[g] / n_all),
+            "small": is_small(size[g], n_all),
+            "bounded": _is_bounded(constraint, attribute.members[v]),
             "base_rate": rate(totals[g, 1], size[g]) if labelled else None,
-            **{when: None if groups is None else groups[g] for when, groups in measured.items()},
+            **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
         }
-        for g, name in enumerate(coding.groups)
+        for g, (attribute, v) in enumerate(values)
     ]
+
+
+def _role(privileged: int | None, value: int) -> str:
+    if privileged is None:
+        return "compared"
+    return "privileged" if value == privileged else "unprivileged"
+
+
+def _is_bounded(constraint: Constraint, members: np.ndarray) -> bool:
+    """Whether all rates of these groups that are compared are bounded."""
+    own = (constraint.members.any(axis=2) == members).all(axis=1)
+    return bool(constraint.kept[own].all())
 
 
 def _describe_model(
@@ -286,11 +394,11 @@ def _describe_model(
     }
 
 
-def _calibration(before: Any, after: Any, X: Any, y: Any, coding: Coding) -> dict[str, float | None] | None:
+def _calibration(before: Any, after: Any, X: Any, rows: Rows, coding: Coding) -> dict[str, float | None] | None:
     """Brier scores, where the models give probabilities."""
-    if y is None or not hasattr(after, "predict_proba"):
+    if rows.label is None or not hasattr(after, "predict_proba"):
         return None
-    label = np.asarray(y).ravel() == coding.classes[coding.favorable]
+    label = rows.label == 1
     scores = {}
     for when, model in (("before", before), ("after", after)):
         with warnings.catch_warnings():
@@ -316,9 +424,11 @@ def _made(model: Any) -> dict[str, Any]:
     return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
 
 
-def _plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Values as JSON has them."""
-    return {
-        key: list(value) if isinstance(value, tuple) else value.item() if isinstance(value, np.generic) else value
-        for key, value in values.items()
-    }
+def _plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(inner) for inner in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return number(value) if isinstance(value, float) else value

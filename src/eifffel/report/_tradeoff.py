@@ -19,6 +19,8 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
     """The steps that bounds select on the selection rows, and what they do to the rows of the report."""
     bounds = _bounds(path, selection)
     chosen = [_select(path, epsilon, selection) for epsilon in bounds]
+    own = bounds.index(_own_bound(selection))
+    chosen[own] = selection
     steps = sorted({choice.step for choice in chosen} | {0, selection.step})
     place = {step: k for k, step in enumerate(steps)}
     return {
@@ -30,7 +32,8 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
         "loss": name_loss(selection.objective),
         "chosen_on": {"rows": path.counts.rows, "n": int(path.counts.totals.sum())},
         "accuracy_on": {"rows": path.accuracy_counts.rows, "n": int(path.accuracy_counts.totals.sum())},
-        "chosen_epsilon": bounds.index(selection.epsilon),
+        "ratio": selection.ratio,
+        "chosen_epsilon": own,
         "epsilons": [
             {"epsilon": epsilon, "point": place[choice.step], "met": choice.met}
             for epsilon, choice in zip(bounds, chosen, strict=True)
@@ -39,10 +42,15 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
     }
 
 
+def _own_bound(selection: Selection) -> float:
+    """The bound that chose the step; of one on a ratio, the difference that it came to."""
+    return abs(selection.discrimination) if selection.epsilon is None else selection.epsilon
+
+
 def _bounds(path: FairnessPath, selection: Selection) -> list[float]:
-    most = max(abs(float(path.discrimination[0])), selection.epsilon)
+    most = max(abs(float(path.discrimination[0])), _own_bound(selection))
     n = min(int(np.ceil(most / EPSILON_STEP)) + 5, round(1 / EPSILON_STEP))
-    return sorted({round(k * EPSILON_STEP, 6) for k in range(n + 1)} | {selection.epsilon})
+    return sorted({round(k * EPSILON_STEP, 6) for k in range(n + 1)} | {_own_bound(selection)})
 
 
 def _select(path: FairnessPath, epsilon: float, selection: Selection) -> Selection:
@@ -70,6 +78,6 @@ def _point(path: FairnessPath, measured: FairnessPath, step: int, confidence: fl
             "accuracy_drop": number(path.accuracy_drop[step]),
             "upper": None if confidence is None else number(path.upper_limits(confidence)[step]),
         },
-        "overall": measure_all(counts.favorable[step], counts.totals),
-        "groups": measure_groups(counts.favorable[step], counts.totals),
+        "overall": measure_all(counts, step),
+        "groups": measure_groups(*(map(path.grouping.count_compared, (counts.favorable[step], counts.totals)))),
     }

@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import numpy as np
+
+from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.verdict import judge
+from eifffel.report._words import fraction
+from eifffel.verdict import judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
@@ -15,39 +19,75 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     ``holds`` is of the rows of the report; ``chosen`` of the rows that the step was chosen on; ``certain`` is whether
     the whole interval is within the bound, or all of it outside.
     """
-    measured = summary["overall"]["after"]["discrimination"]
-    value, low, high = measured["value"], measured["low"], measured["high"]
+    overall = summary["overall"]["after"]
+    measured, ratio = overall["discrimination"], overall["ratio"]
+    value, interval = measured["value"], (measured["low"], measured["high"])
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
-    shares = [
-        f"{group['after']['selection_rate']['value']:.1%} of those whose {summary['sensitive']} is {group['name']}"
-        for group in summary["groups"]
-    ]
-    facts = (
-        f"On {where}, the favourable decision, {summary['favorable']}, goes to {' and to '.join(shares)}: a difference "
-        f"of {value:.3f} (95% interval {low:.3f} to {high:.3f})"
-    )
+    facts = f"On {where}, {_say_rates(summary)}: a difference of {value:.3f} (95% interval {interval[0]:.3f} to "
+    facts += f"{interval[1]:.3f})"
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
         cost += " Leaves were scored by these rows, so that they say little of other people."
-    if epsilon is None:
-        unjudged = {"epsilon": None, "holds": None, "chosen": None, "certain": None}
-        return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
+    cost += _say_left_out(summary)
     selection = summary["selection"]
-    if selection is not None and selection["epsilon"] != epsilon:  # judged by another bound than chose it
-        selection = None
-    signed = selection is not None and selection["confidence"] is not None
-    judged = judge(value, (low, high), epsilon, signed=signed)
+    if selection is not None and (
+        selection["constraint"] != summary["constraint"]["name"] or epsilon not in (None, selection["epsilon"])
+    ):
+        selection = None  # judged by another bound than chose it
+    least = None
+    if epsilon is None and selection is not None:
+        epsilon, least = selection["epsilon"], selection["ratio"]
+    if epsilon is None and least is None:
+        unjudged = {"epsilon": None, "ratio": None, "holds": None, "chosen": None, "certain": None}
+        return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
+    past = False
+    if epsilon is not None:
+        signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
+        judged = judge(value, interval, epsilon, signed=signed)
+        past = signed and value < -epsilon
+    else:
+        assert least is not None
+        known = None if ratio["low"] is None else (ratio["low"], ratio["high"])
+        judged = judge_ratio(np.nan if ratio["value"] is None else ratio["value"], known, least)
+        facts += f" and a ratio of {fraction(ratio)}"
     chosen = None if selection is None else bool(selection["met"])
-    past = signed and value < -epsilon
     mark = "!" if past else "✓" if judged.holds else "✗"
     return {
         "epsilon": epsilon,
+        "ratio": least,
         "holds": judged.holds,
         "chosen": chosen,
         "certain": judged.certain,
         "heading": "✗ The bound is not met" if chosen is False else f"{mark} {judged.heading}",
         "sentence": f"{facts}, {judged.clause}.{_on_choice(selection, judged.holds)}{cost}{_say_losers(summary)}",
     }
+
+
+def _say_rates(summary: dict[str, Any]) -> str:
+    """Who gets how much of what is compared."""
+    favorable = f"the favourable decision, {summary['favorable']}, goes to"
+    groups, sensitive = summary["groups"], summary["sensitive"]
+    if summary["constraint"]["name"] == DEMOGRAPHIC_PARITY and len(groups) == 2:
+        shares = [
+            f"{group['after']['selection_rate']['value']:.1%} of those whose {sensitive} is {group['name']}"
+            for group in groups
+        ]
+        return f"{favorable} {' and to '.join(shares)}"
+    after = summary["overall"]["after"]
+    high, low = (f"{name} ({rate:.1%})" for name, rate in zip(after["between"], after["rates"], strict=True))
+    rate = summary["constraint"]["rate"]
+    return f"of the groups by {sensitive} that are bounded, the {rate} differs most between {high} and {low}"
+
+
+def _say_left_out(summary: dict[str, Any]) -> str:
+    """Who is not bounded."""
+    constraint, left_out = summary["constraint"], summary["constraint"]["left_out"]
+    said = ""
+    if left_out:
+        said += f" Not bounded, for want of {constraint['min_group_rows']} rows: {', '.join(left_out)}."
+    if summary["rows"]["without_group"]:
+        said += f" {summary['rows']['without_group']:,} rows without a group are left out."
+    return said
 
 
 def _say_accuracy(summary: dict[str, Any]) -> str:
@@ -81,8 +121,12 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
     if sure is not None:
+        kept = (
+            "the difference is at most the bound" if selection["ratio"] is None else "the ratio is at least the bound"
+        )
+        it = "it" if selection["ratio"] is None else "the difference"
         return (
-            f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, the difference is at most the "
-            f"bound for people drawn like them; it was {value:.3f} there, at most {selection['upper']:.3f}."
+            f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, {kept} for people drawn like "
+            f"them; {it} was {value:.3f} there, at most {selection['upper']:.3f}."
         )
     return "" if holds else f" It was met on {where} on which the step was chosen ({value:.3f} there)."

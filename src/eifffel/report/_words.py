@@ -21,7 +21,8 @@ GLOSSARY = (
     ("favourable decision", "the decision that is good for a person, by the label that is named above"),
     (
         "discrimination",
-        "the share of favourable decisions in the privileged group minus that in the other; 0 is no difference",
+        "the share of favourable decisions in the privileged group minus that in the other; of several groups, or of "
+        "another rate that is named, the largest difference between two; 0 is no difference",
     ),
     (
         "epsilon",
@@ -50,9 +51,9 @@ GLOSSARY = (
 )
 
 
-def shown_rates(labelled: bool) -> tuple[tuple[str, str, str], ...]:
-    """Those of `GROUP_RATES` that can be told of rows with labels, or without."""
-    return GROUP_RATES if labelled else GROUP_RATES[:2]
+def shown_rates(labelled: bool, *, brief: bool = False) -> tuple[tuple[str, str, str], ...]:
+    """Those of `GROUP_RATES` that can be told of rows with labels, or without; ``brief`` where there is little room."""
+    return GROUP_RATES if labelled and not brief else GROUP_RATES[:2]
 
 
 def percent(value: dict[str, Any] | None) -> str:
@@ -99,6 +100,48 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+# Of more groups, a table of leaves has no column for each.
+MOST_COLUMNS = 4
+
+
+def leaf_headings(summary: dict[str, Any]) -> list[str]:
+    """What the columns of `leaf_cells` are called."""
+    if any(leaf["all_rows"] is not None for leaf in summary["leaves"]["shown"]):
+        return ["rows", "effect"]
+    return [
+        heading for group in summary["groups"] for heading in (f"rows, {group['name']}", f"effect, {group['name']}")
+    ]
+
+
+def leaf_cells(leaf: dict[str, Any]) -> list[str]:
+    """Rows in a leaf and its effect on them, for each group, or for all where they are many."""
+    if leaf["all_rows"] is not None:
+        return [f"{leaf['all_rows']:,}", plain(leaf["all_effect"], 2)]
+    by_group = zip(leaf["rows"], leaf["effect"], strict=True)
+    return [cell for rows, effect in by_group for cell in (few(rows), plain(effect, 2))]
+
+
+def group_columns(summary: dict[str, Any]) -> list[int]:
+    """The groups that have a column of their own in a table of steps: all, unless they are many."""
+    return list(range(len(summary["groups"]))) if len(summary["groups"]) <= MOST_COLUMNS else []
+
+
+def group_marks(group: dict[str, Any]) -> str:
+    """What is to be said of a group beside its name."""
+    return (" (small group)" if group["small"] else "") + ("" if group["bounded"] else " (not bounded)")
+
+
+def compared_words(summary: dict[str, Any]) -> str:
+    """Which rates are compared, between whom."""
+    constraint = summary["constraint"]
+    privileged = [group["name"] for group in summary["groups"] if group["role"] == "privileged"]
+    whom = f"{', '.join(privileged)} with every other group" if privileged else "every two groups"
+    whom += " of each attribute by itself" if len({g["attribute"] for g in summary["groups"]}) > 1 else ""
+    return f"{constraint['rate']} ({constraint['name'].replace('_', ' ')}), {whom}" + (
+        f"; groups of fewer than {constraint['min_group_rows']} rows are not bounded" if constraint["left_out"] else ""
+    )
+
+
 def strategy_words(model: dict[str, Any]) -> str:
     """What was done to a model, in a few words."""
     words = {
@@ -115,18 +158,26 @@ def asked_words(summary: dict[str, Any]) -> str:
     loss = name_loss(selection["objective"])
     alpha = f"no limit on the {loss}" if selection["alpha"] is None else f"alpha {selection['alpha']:g} ({loss})"
     sure = "" if selection["confidence"] is None else f", confidence {selection['confidence']:g}"
-    rows = " and ".join(
-        f"{n:,} {group['name']}" for n, group in zip(selection["n_rows"], summary["groups"], strict=True)
-    )
+    n_rows = selection["n_rows"]
+    rows = f"{min(n_rows):,} to {max(n_rows):,} in each of {len(n_rows)} groups"
+    if len(n_rows) == 2:
+        rows = " and ".join(f"{n:,} {group['name']}" for n, group in zip(n_rows, summary["groups"], strict=True))
     low, high = selection["interval"] or (None, None)
     level = 95 if selection["confidence"] is None else 100 * selection["confidence"]
     difference = fraction({"value": selection["discrimination"], "low": low, "high": high})
     upper = "" if selection["upper"] is None else f", one-sided at most {selection['upper']:.3f}"
+    bound = f"epsilon {selection['epsilon']:g}" if selection["ratio"] is None else f"ratio {selection['ratio']:g}"
+    if selection["ratio"] is not None:
+        upper += f", and the ratio {plain(selection['rate_ratio'])}"
+    asked = "" if selection["constraint"] == "demographic_parity" else f"{selection['constraint'].replace('_', ' ')}, "
+    between = "" if len(n_rows) == 2 else f" between {selection['pair'][0]} and {selection['pair'][1]}"
+    if selection["left_out"]:
+        between += f" ({', '.join(selection['left_out'])} not bounded)"
     return (
-        f"epsilon {selection['epsilon']:g}, {alpha}{sure}, rule {selection['rule']}; "
+        f"{asked}{bound}, {alpha}{sure}, rule {selection['rule']}; "
         f"{'met' if selection['met'] else 'NOT MET'} on {sum(selection['n_rows']):,} "
-        f"{selection['discrimination_rows']} ({rows}) at step {selection['step']:,}, where the difference is "
-        f"{difference}, a {level:g}% interval{upper}; {loss} {selection['objective_drop']:.3f} on "
+        f"{selection['discrimination_rows']} ({rows}) at step {selection['step']:,}, where the difference{between} "
+        f"is {difference}, a {level:g}% interval{upper}; {loss} {selection['objective_drop']:.3f} on "
         f"{selection['n_accuracy_rows']:,} {selection['accuracy_rows']}"
     )
 

@@ -4,14 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
-
 from eifffel._validation import check_choice
+from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.leaves import LeafCounts, PlacedRows
-from eifffel.scoring import LeafScores, label_weights, score_leaves
+from eifffel.scoring import label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
 from eifffel.strategies._flips import FlipOrder
 from eifffel.strategies._leaf import order_leaves
@@ -28,7 +27,8 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        View, scoring rows in their leaves, their counts and a direction -> `EditOrder`.
+        View, scoring rows in their leaves, their counts, a constraint, a direction, and in their leaves the rows that
+        steps will be measured on, whose groups and labels are not for it to see -> `EditOrder`.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
     """
@@ -37,17 +37,25 @@ class Strategy:
     flips: bool
 
 
-def _by_score(order: Callable[[LeafScores], FlipOrder]) -> Strategy:
+def _by_score(order: Callable[..., FlipOrder]) -> Strategy:
     """A strategy that sees nothing but the scores of the leaves."""
 
     def order_flips(
-        view: EnsembleView, placed: PlacedRows, counts: LeafCounts, *, direction: str = ANY, **work: Any
+        view: EnsembleView,
+        placed: PlacedRows,
+        counts: LeafCounts,
+        constraint: Constraint,
+        *,
+        direction: str = ANY,
+        n_jobs: int | None = None,
+        **others: Any,
     ) -> FlipOrder:
         view = cast(AveragedView, view)
-        n_rows_of_label = np.bincount(placed.rows.cell % 2, minlength=2)
+        n_rows_of_label = placed.rows.count_cells().sum(axis=0)
         # A leaf that decides unfavourably is raised by its flip, and with it every row in it.
         flippable = view.flippable & ~view.leaf_favorable if direction == UP else view.flippable
-        return order(score_leaves(view, counts, label_weights(view.class_weight, n_rows_of_label), flippable))
+        label_weight = label_weights(view.class_weight, n_rows_of_label)
+        return order(score_leaves(view, counts, constraint, label_weight, flippable), n_jobs=n_jobs)
 
     return Strategy(order_flips, flips=True)
 
@@ -74,14 +82,18 @@ __all__ = [
 ]
 
 
-def resolve_strategy(strategy: str, view: EnsembleView | type[EnsembleView]) -> str:
-    """The strategy by its name: ``"auto"`` is leaf where leaves vote and shift where they do not.
+def resolve_strategy(
+    strategy: str, view: EnsembleView | type[EnsembleView], constraint: Constraint | None = None
+) -> str:
+    """The strategy by its name: ``"auto"`` is leaf where leaves vote and one difference is bounded, else shift.
 
     Raises if the ensemble cannot be edited in this way.
     """
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     if strategy == AUTO:
-        return "leaf" if view.votes else "shift"
+        several = constraint is not None and len(constraint.pairs) > 1
+        can_shift = isinstance(view, EnsembleView) and view.shiftable
+        return "leaf" if view.votes and not (several and can_shift) else "shift"
     if STRATEGIES[strategy].flips and not view.votes:
         raise UnsupportedModelError(
             f"strategy={strategy!r} flips leaves, and those of a boosted ensemble are corrections to the trees before "

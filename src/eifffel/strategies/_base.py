@@ -26,6 +26,11 @@ class EditOrder(ABC):
 
     @property
     @abstractmethod
+    def safest(self) -> int:
+        """The step that should discriminate least, by what is known without the rows that steps are measured on."""
+
+    @property
+    @abstractmethod
     def positions(self) -> np.ndarray:
         """How far each step is from the model as it came, shape (n_steps + 1,)."""
 
@@ -67,7 +72,7 @@ class EditOrder(ABC):
 
     @abstractmethod
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
-        """Rows decided favourably after each step, in units, shape (n_steps + 1, 2, n_labels).
+        """Rows decided favourably after each step, in units, shape (n_steps + 1, n_groups, n_labels).
 
         Entry 0 is the model as it came. Additive over rows.
         """
@@ -77,4 +82,4 @@ def cumulate(changes: list[np.ndarray], n_labels: int) -> np.ndarray:
     """What each step changes in each cell, summed up over parts of the rows -> favourable rows after each step."""
     total: Any = sum(changes[1:], start=changes[0])
     np.cumsum(total, axis=1, out=total)
-    return total.reshape(2, n_labels, -1).transpose(2, 0, 1)
+    return total.reshape(-1, n_labels, total.shape[1]).transpose(2, 0, 1)

@@ -10,6 +10,7 @@ from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.leaves import PlacedRows
+from eifffel.scoring import TreeFlips
 from eifffel.strategies._base import EditOrder, cumulate
 
 
@@ -24,12 +25,19 @@ class FlipOrder(EditOrder):
     step : ndarray of shape (n_flips,)
         The step, from 1 on, at which each is flipped; never falling.
     score : ndarray of shape (n_leaves,)
-        The score of each leaf, NaN where it is no candidate.
+        The score for which each leaf is flipped, NaN where it is not.
+    aim : int
+        The step at which the trees, by their own counts, discriminate least.
     """
 
     leaf: np.ndarray
     step: np.ndarray
     score: np.ndarray
+    aim: int
+
+    @property
+    def safest(self) -> int:
+        return self.aim
 
     @cached_property
     def positions(self) -> np.ndarray:
@@ -70,7 +78,7 @@ class FlipOrder(EditOrder):
         cell = rows.cell
 
         def changes_of(part: slice) -> np.ndarray:
-            changes = np.zeros((2 * rows.n_labels, self.n_steps + 1), np.int64)
+            changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
             _kernels.replay(
                 index,
                 part.start,
@@ -95,3 +103,16 @@ class FlipOrder(EditOrder):
         parts = split_evenly(index.shape[1], n_jobs)
         changes = run_threads(changes_of, parts, n_jobs=n_jobs, verbose=verbose, description="replaying flips")
         return cumulate(changes, rows.n_labels)
+
+
+def make_order(trees: list[TreeFlips], order: np.ndarray, step: np.ndarray, n_leaves: int) -> FlipOrder:
+    """The flips of all trees, one tree after another, in another ``order`` and at these steps."""
+    leaf, by = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("leaf", "score"))
+    score = np.full(n_leaves, np.nan)
+    score[leaf] = by
+    # What each flip changes in the discrimination of its tree, and so in the sum over all trees.
+    change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
+    n_steps = int(step[-1]) if len(step) else 0
+    total = np.cumsum(np.bincount(step, change, minlength=n_steps + 1))
+    aim = n_steps - int(np.argmin(total[::-1]))  # the last of equals
+    return FlipOrder(leaf=leaf[order], step=step, score=score, aim=aim)

@@ -3,27 +3,19 @@
 import numpy as np
 
 from eifffel.scoring import LeafScores
-from eifffel.strategies._flips import FlipOrder
+from eifffel.strategies._flips import FlipOrder, make_order
 
 
-def order_leaves(scores: LeafScores) -> FlipOrder:
-    """One step per candidate leaf.
+def order_leaves(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
+    """One step per flipped leaf.
 
-    A flip changes the discrimination of its own tree by an amount known beforehand and the score of no leaf. So each
-    tree's candidates form a queue (highest score, then largest drop, then lowest leaf), and the discrimination that
-    its tree has when a leaf's turn comes, ``before``, is known for every leaf. It falls along each queue, so always
-    taking from the tree of largest discrimination is to merge the queues by ``before``; a stable sort does that and
+    A flip changes nothing in other trees, so each tree has a queue of its own, and the discrimination that the tree
+    has when a leaf's turn comes, ``before``, is known for every leaf. Always to take from the tree of largest
+    discrimination is to merge the queues by ``before``. Where it rises along a queue, as it may with more than two
+    groups, the tree is still the largest and goes on: what counts is the least of all so far. A stable sort by that
     gives ties to the lowest tree.
     """
-    candidates = np.flatnonzero(scores.candidate)
-    begin = np.searchsorted(candidates, scores.leaf_offset)
-    queue = np.empty_like(candidates)
-    before = np.empty(len(candidates), scores.drop.dtype)
-    for t, discrimination in enumerate(scores.tree_discrimination):
-        own = slice(begin[t], begin[t + 1])
-        leaves = candidates[own]
-        queue[own] = leaves[np.lexsort((-scores.drop[leaves], -scores.ratio[leaves]))]
-        drop = scores.drop[queue[own]]
-        before[own] = discrimination - np.cumsum(drop) + drop
-    order = np.argsort(-before, kind="stable")
-    return FlipOrder(leaf=queue[order], step=np.arange(1, len(order) + 1), score=scores.score)
+    trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
+    least = np.concatenate([np.minimum.accumulate(tree.before) for tree in trees])
+    order = np.argsort(-least, kind="stable")
+    return make_order(trees, order, np.arange(1, len(order) + 1), len(scores.sides))

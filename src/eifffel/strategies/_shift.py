@@ -1,20 +1,28 @@
 """Shifting leaves: every leaf moves along one direction, by lambda times as much.
 
 ``v -> v - lambda * d``, where the direction ``d`` is fitted so that the sum of it over the leaves of a row foretells
-the weight of that row in the discrimination. A row's score is then linear in lambda, and its decision changes at most
+the weight of that row in what is bounded. A row's score is then linear in lambda, and its decision changes at most
 once, at a lambda that is known: sorting those gives the whole path. This is the plug-in form of the optimal group-blind
 rule (Menon and Williamson 2018), written into leaves.
+
+Of one difference of two rates the weights are known: one over the share of each side, and its sign. Of several they
+are not, and `_weigh_sides` finds them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import _safe_indexing
 
-from eifffel import _kernels, metrics
+from eifffel import _kernels
 from eifffel._parallel import jobs_for, run_threads, split_evenly
-from eifffel._validation import Rows
+from eifffel.coding import Rows
+from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._base import sum_leaves
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
@@ -39,6 +47,10 @@ NO_PULL = 1e-9
 DISTINCT = 0.75
 # Conjugate gradients have converged where the residual is this small, relative to the first.
 CONVERGED = 1e-12
+# Several differences are weighed so that each would be within this bound.
+AIM = 0.02
+# How sharply rows are told to be on one side of the cut-off, the last time most of all.
+SHARPNESS = (0.1, 0.02, 0.005)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +63,20 @@ class ShiftOrder(EditOrder):
         The direction: what is taken off the score of each leaf at ``lambda = 1``.
     reach : ndarray of shape (n_steps + 1,)
         Lambda at each step, 0 at step 0.
+    target : ndarray of shape (n_groups, 2)
+        The weight of a row in what is bounded, by its group and label, which the direction foretells.
+    aim : float
+        The lambda at which all differences should be least; infinite where there is one, which falls on and on.
     """
 
     score: np.ndarray
     reach: np.ndarray
+    target: np.ndarray
+    aim: float
+
+    @property
+    def safest(self) -> int:
+        return max(int(np.searchsorted(self.reach, self.aim, side="right")) - 1, 0)
 
     @property
     def positions(self) -> np.ndarray:
@@ -66,9 +88,15 @@ class ShiftOrder(EditOrder):
         return replace(self, reach=_between_crossings(start, pull, view.rounding, growth))
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
+        if np.isfinite(self.aim):  # what is foretold of several differences is how people are weighed, not a group
+            return
         rows = placed.rows
         pull = view.sum_leaves(placed.index, self.score)
-        distinct = roc_auc_score(rows.group, pull, sample_weight=rows.weight)
+        target = weigh_rows(rows, self.target)
+        weight = np.abs(target) * rows.weight
+        if not all(weight[side].any() for side in (target > 0, target < 0)):
+            return
+        distinct = roc_auc_score(target > 0, pull, sample_weight=weight)
         if distinct < DISTINCT:
             warn_caller(
                 f"the leaves of this {type(view.model).__name__} hardly tell the groups apart: of all pairs of the "
@@ -107,7 +135,7 @@ class ShiftOrder(EditOrder):
         step = np.searchsorted(self.positions, np.where(crossing >= 0, crossing, np.inf), side="left")
         # A row at the threshold that no step moves stays as the model decides it.
         before = np.where(~moved & (np.abs(start) <= view.rounding), first, start > 0)
-        changes = np.zeros((2 * rows.n_labels, self.n_steps + 1), np.int64)
+        changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
         _kernels.count_crossings(first, before, pull < 0, np.maximum(step, 1), rows.cell, rows.weight, changes)
         return cumulate([changes], rows.n_labels)
 
@@ -145,8 +173,10 @@ def order_shift(
     view: EnsembleView,
     placed: PlacedRows,
     counts: LeafCounts,
+    constraint: Constraint,
     *,
     direction: str = ANY,
+    ahead: PlacedRows | None = None,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> ShiftOrder:
@@ -157,6 +187,9 @@ def order_shift(
 
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
+
+    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives them tell
+    how sure it is of people whom it has not seen. Their groups and labels are not looked at.
     """
     part = _sample(placed.rows)
     if part is not None:
@@ -164,16 +197,18 @@ def order_shift(
         placed = PlacedRows(_safe_indexing(placed.X, part), index, rows, placed.name)
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
-    squares = LeastSquares(placed.index, view.leaf_offset, weight, _row_weights(rows), n_jobs)
+    fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
+    target, aim = _weigh_cells(view, rows, constraint, fit, (placed if ahead is None else ahead).index, n_jobs)
+    squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
     if direction == UP:
         anything = np.full(len(score), -np.inf)
         score = squares.solve_within(anything, np.zeros(len(score)), score, DAMPING, UP_ITERATIONS)
-    order = ShiftOrder(score=score, reach=np.zeros(1))
+    order = ShiftOrder(score=score, reach=np.zeros(1), target=target, aim=aim)
     down, up = view.room(SCALE)
     for _ in range(0 if np.isinf(down).all() else ROUNDS):
-        parity = _parity(order, view, placed, n_jobs)
+        parity = _parity(order, view, placed, constraint, n_jobs) if np.isinf(aim) else aim
         if parity == 0:  # no row can be moved
             break
         high = np.minimum(down / parity, most)
@@ -182,18 +217,89 @@ def order_shift(
     return order
 
 
-def _parity(order: ShiftOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None) -> float:
+def _parity(
+    order: ShiftOrder, view: EnsembleView, placed: PlacedRows, constraint: Constraint, n_jobs: int | None
+) -> float:
     """The lambda at which these rows show no discrimination; the last, if that never or already is so."""
     order = order.on_rows(view, placed.index, n_jobs=n_jobs)
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
-    reached = metrics.discrimination(favorable, placed.rows.weigh_cells()) <= 0
+    reached = constraint.worst(favorable, placed.rows.weigh_cells()).value <= 0
     return float(order.positions[np.argmax(reached) or -1])
 
 
-def _row_weights(rows: Rows) -> np.ndarray:
-    """The weight of each row in the discrimination: one over the share of its group, and the sign of it."""
-    share = np.array([rows.weight[rows.group == group].sum() for group in (0, 1)]) / rows.weight.sum()
-    return np.where(rows.group == 1, 1 / share[1], -1 / share[0])
+def weigh_rows(rows: Rows, target: np.ndarray) -> np.ndarray:
+    """The weight of each row in what is bounded, from those of the (group, label) cells."""
+    return (target[:, :1] if rows.label is None else target).ravel()[rows.cell]
+
+
+def _weigh_cells(
+    view: EnsembleView,
+    rows: Rows,
+    constraint: Constraint,
+    fit: Callable[[np.ndarray], "LeastSquares"],
+    index: np.ndarray,
+    n_jobs: int | None,
+) -> tuple[np.ndarray, float]:
+    """The weight of a row of each (group, label) cell in what is bounded, and the lambda to aim at.
+
+    ``fit`` takes targets of the ``rows``; ``index`` are the leaves of rows by which several differences are weighed.
+    """
+    totals = rows.weigh_cells()
+    share = constraint.count_sides(totals) / totals.sum()
+    if len(constraint.pairs) == 1:
+        weight, aim = np.zeros(len(share)), np.inf
+        weight[constraint.pairs[0]] = 1, -1
+    else:
+        weight, aim = _weigh_sides(view, rows, constraint, share, fit, index, n_jobs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_side = np.where(weight == 0, 0.0, weight / share)
+    return np.tensordot(of_side, constraint.members.astype(np.float64), axes=1), aim
+
+
+def _weigh_sides(
+    view: EnsembleView,
+    rows: Rows,
+    constraint: Constraint,
+    share: np.ndarray,
+    fit: Callable[[np.ndarray], "LeastSquares"],
+    index: np.ndarray,
+    n_jobs: int | None,
+) -> tuple[np.ndarray, float]:
+    """The weight of each side, such that deciding by ``margin > sum of weight * likeness`` is fair and most accurate.
+
+    How much a row is like those of a side is foretold by the leaves as the direction is, so that the rule is one that
+    leaves can hold: nobody's group is asked for. Among such rules the most accurate that keeps the rates of a family
+    within `AIM` of each other has the weights that minimise a convex function of them (the dual of a linear programme),
+    which sum to 0 in each family without a reference.
+    """
+    bounded = np.unique(constraint.pairs)
+    if index.shape[1] > SAMPLE:
+        index = np.ascontiguousarray(index[:, np.linspace(0, index.shape[1] - 1, SAMPLE).astype(np.intp)])
+    likeness = np.empty((index.shape[1], len(bounded)))
+    for k, side in enumerate(bounded):
+        of_side = np.zeros(constraint.members.shape[1:])
+        of_side[constraint.members[side]] = 1 / share[side]
+        direction = fit(weigh_rows(rows, of_side)).solve(DAMPING, ITERATIONS)
+        likeness[:, k] = view.sum_leaves(index, direction, n_jobs=n_jobs)
+    score = view.sum_leaves(index, view.leaf_score, n_jobs=n_jobs) + view.bias
+    margin, family = view.margin(score), constraint.family[bounded]
+    same = (family[:, None] == family) / np.bincount(family)[family]
+
+    def loss(free: np.ndarray, sharpness: float) -> tuple[float, np.ndarray]:
+        weight = free - same @ free  # sums to 0 in each family
+        over = (margin - likeness @ weight) / sharpness
+        size = np.sqrt(weight**2 + 1e-8)
+        value = sharpness * np.logaddexp(0, over).mean() + AIM / 2 * size.sum()
+        slope = -(expit(over) @ likeness) / len(over) + AIM / 2 * weight / size
+        return value, slope - same @ slope
+
+    free = np.zeros(len(bounded))
+    for sharpness in SHARPNESS:
+        free = minimize(loss, free, args=(sharpness,), jac=True, method="L-BFGS-B").x
+    weight = np.zeros(len(share))
+    weight[bounded] = free - same @ free
+    # The rule compares margins, and leaves add up to scores; near the cut-off one is a multiple of the other.
+    return weight, float(1e-6 / view.margin(np.array(1e-6)))
 
 
 def _sample(rows: Rows) -> np.ndarray | None:
@@ -213,7 +319,12 @@ class LeastSquares:
     """
 
     def __init__(
-        self, index: np.ndarray, offset: np.ndarray, weight: np.ndarray, target: np.ndarray, n_jobs: int | None
+        self,
+        index: np.ndarray,
+        offset: np.ndarray,
+        weight: np.ndarray,
+        target: np.ndarray,
+        n_jobs: int | None = None,
     ):
         self.index, self.offset, self.weight, self.target = index, offset, weight, target
         self.n_jobs = jobs_for(index.size, n_jobs)

@@ -1,0 +1,196 @@
+"""X, y, sensitive_features and sample_weight -> Rows: integer codes that can be counted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from eifffel._validation import check_aligned, check_known, check_length, read_column
+from eifffel.groups import Groups
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in the form that counting needs.
+
+    Attributes
+    ----------
+    group : ndarray of shape (n_rows,)
+        Index into the groups.
+    label : ndarray of shape (n_rows,) or None
+        1 is the favourable class; ``None`` where labels are not known.
+    weight : ndarray of shape (n_rows,)
+        int64: ones, or sample weights in fixed point, whose sums are the same in any order of the rows.
+    unit : int or float
+        What a weight of 1 stands for: the integer 1 without sample weights.
+    n_groups : int
+    """
+
+    group: np.ndarray
+    label: np.ndarray | None
+    weight: np.ndarray
+    unit: float
+    n_groups: int = 2
+
+    @property
+    def n_labels(self) -> int:
+        return 1 if self.label is None else 2
+
+    @property
+    def cell(self) -> np.ndarray:
+        """The (group, label) cell of each row: ``group * n_labels + label``."""
+        return self.group if self.label is None else self.group * np.uint8(2) + self.label
+
+    def swap_groups(self) -> "Rows":
+        """The same rows with the two groups exchanged."""
+        return replace(self, group=1 - self.group)
+
+    def take(self, part: np.ndarray) -> "Rows":
+        """The rows at the places ``part``."""
+        label = None if self.label is None else self.label[part]
+        return replace(self, group=self.group[part], label=label, weight=self.weight[part])
+
+    def for_ratios(self, units: np.ndarray) -> np.ndarray:
+        """Sums of ``weight`` as integers where products of two of them fit 63 bits, else as float64.
+
+        The unit is left out: it cancels in every ratio, and with it neither large nor small weights overflow.
+        """
+        return units if self.weight.sum() < 2**31 else units.astype(np.float64)
+
+    def in_weight(self, units: np.ndarray) -> np.ndarray:
+        """Sums of ``weight`` as sums of sample weights: float64 if there are any, else the counts as they are."""
+        return units if isinstance(self.unit, int) else units * self.unit
+
+    def weigh_cells(self, chosen: np.ndarray | None = None) -> np.ndarray:
+        """Weight of all rows, or of the chosen ones, per group and label, in units; shape (n_groups, n_labels)."""
+        cell = self.cell
+        inside = [cell == k if chosen is None else (cell == k) & chosen for k in range(self.n_groups * self.n_labels)]
+        return np.array([self.weight[rows].sum() for rows in inside], np.int64).reshape(-1, self.n_labels)
+
+    def count_cells(self) -> np.ndarray:
+        """How many rows there are per group and label, whatever they weigh; shape (n_groups, n_labels)."""
+        counted = self.cell[self.weight > 0]
+        return np.bincount(counted, minlength=self.n_groups * self.n_labels).reshape(-1, self.n_labels)
+
+
+@dataclass(frozen=True, eq=False)
+class Coding:
+    """How labels and groups become codes.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (2,)
+    favorable : int
+        Index of the favourable class in ``classes``.
+    groups : Groups
+    good : frozenset, optional
+        The labels of a table that stand for the favourable class, where the model knows only that.
+    """
+
+    classes: np.ndarray
+    favorable: int
+    groups: Groups
+    good: frozenset[Any] | None = None
+
+    def encode(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        *,
+        rows: str,
+        both_groups: bool = True,
+    ) -> Rows:
+        """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``.
+
+        Where people are of two groups, ``both_groups`` must have rows. Rows whose group is not known weigh nothing.
+        """
+        n_rows = _num_samples(X)
+        group, known = self.groups.encode(sensitive_features, X, rows=rows)
+        check_aligned(f"y of {rows}", y, X)
+        label = None
+        if y is not None:
+            labels, distinct, _ = read_column(f"y of {rows}", y)
+            check_length(f"y of {rows}", labels, n_rows)
+            if self.good is None:
+                check_known(f"y of {rows}", distinct, self.classes.tolist(), "the labels")
+                label = (labels == self.classes[self.favorable]).astype(np.uint8)
+            else:
+                label = np.isin(labels, list(self.good)).astype(np.uint8)
+        weight, unit = _check_weight(sample_weight, n_rows, rows)
+        if known is not None:
+            weight = weight * known
+            if not weight.any():
+                raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
+        checked = Rows(group, label, weight, unit, len(self.groups))
+        if both_groups and len(self.groups) == 2:
+            for value, of_group in zip(self.groups, checked.weigh_cells().sum(axis=1), strict=True):
+                if of_group == 0:
+                    with_weight = "" if sample_weight is None else " with a weight above 0"
+                    raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
+        return checked
+
+    def encode_groups(self, X: Any, sensitive_features: Any, *, rows: str) -> np.ndarray:
+        """The group of each row as an index into the groups; not every group need have a row."""
+        return self.groups.encode(sensitive_features, X, rows=rows)[0]
+
+    def check_both_labels(self, rows: Rows, why: str) -> None:
+        """Raise unless each group has rows of both labels; ``why`` says what needs them."""
+        for value, of_label in zip(self.groups, rows.weigh_cells(), strict=True):
+            if (of_label == 0).any():
+                only = self.decode(of_label[1] > 0).item()
+                raise ValueError(
+                    f"group {value!r} has only rows of the label {only!r}, and {why}; give rows of both labels"
+                )
+
+    def decode(self, favorable: np.ndarray) -> np.ndarray:
+        """The labels of decisions that are favourable or not."""
+        return self.classes[np.where(favorable, self.favorable, 1 - self.favorable)]
+
+
+def check_trainable(rows: Rows) -> None:
+    """Raise unless both labels have weight."""
+    if (rows.weigh_cells().sum(axis=0) == 0).any():
+        raise ValueError("the training rows are of one class only, which is nothing to learn from; give more rows")
+
+
+def check_split(rows: Rows, groups: Groups, parts: Sequence[np.ndarray]) -> None:
+    """Raise unless both groups, where there are two, have weight in each part."""
+    if len(groups) > 2:  # those that are small are left out of the bound
+        return
+    for code, value in enumerate(groups):
+        if not all((rows.weight[part] * (rows.group[part] == code)).any() for part in parts):
+            raise ValueError(
+                f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be both among the rows "
+                "to train on and among those to choose on; give more rows of it, or select_on='train'"
+            )
+
+
+def spread_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Sample weights that have been checked, one per row; ``None`` if there are none."""
+    return None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, np.float64), n_rows)
+
+
+def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> tuple[np.ndarray, float]:
+    """The weights in whole units, and the unit."""
+    if sample_weight is None:
+        return np.broadcast_to(np.int64(1), n_rows), 1
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    check_length(f"sample_weight of {rows}", weight, n_rows)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"sample_weight of {rows} must be finite and not negative")
+    if not weight.any():
+        raise ValueError(f"sample_weight of {rows} is zero for every row")
+    # As many binary digits as sums of all rows leave room for in 63 bits.
+    digits = 62 - int(np.ceil(np.log2(weight.max()) + np.log2(n_rows)))
+    fixed = np.rint(np.ldexp(weight, digits)).astype(np.int64)
+    # Whole or equal weights become small integers, with which scoring is exact.
+    divisor = int(np.gcd.reduce(fixed))
+    return fixed // divisor, float(np.ldexp(divisor, -digits))

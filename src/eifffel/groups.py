@@ -1,0 +1,291 @@
+"""Groups: who is told apart by sensitive_features, and who is compared with whom."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from eifffel._validation import (
+    check_aligned,
+    check_choice,
+    check_known,
+    check_length,
+    listed,
+    place,
+    read_column,
+)
+
+EACH, INTERSECTION = "each", "intersection"
+COMBINE = (EACH, INTERSECTION)
+ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
+MISSING = (ERROR, OWN_GROUP, DROP)
+# What people whose group is not known are called where they are a group of their own.
+UNKNOWN = "(missing)"
+# More are numbers rather than groups.
+MOST_GROUPS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """An attribute, or several at once, by whose values people are compared.
+
+    Attributes
+    ----------
+    name : str
+        Empty where nobody said it.
+    values : tuple
+    members : ndarray of shape (n_values, n_groups)
+        Which of the `Groups` have each value.
+    privileged : int or None
+        The value that all others are compared with; ``None`` is each with each.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    members: np.ndarray
+    privileged: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups that rows are counted in: the values of a column, or those of several columns in all combinations.
+
+    A sequence of the groups themselves, which are tuples where there are several columns.
+
+    Attributes
+    ----------
+    columns : tuple of tuples
+        The values of each column.
+    names : tuple of str
+        What the columns are called, empty where nobody said it.
+    combine : str
+        Whether people are compared by each column in turn or by all of them at once.
+    missing : str
+        What becomes of a row without a value.
+    privileged : tuple
+        For each of the `attributes`, the place of the privileged value, or ``None``.
+    """
+
+    columns: tuple[tuple[Any, ...], ...]
+    names: tuple[str, ...]
+    combine: str = EACH
+    missing: str = ERROR
+    privileged: tuple[int | None, ...] = (None,)
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """The groups."""
+        return self.columns[0] if len(self.columns) == 1 else tuple(product(*self.columns))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.values)
+
+    def __getitem__(self, k: int) -> Any:
+        return self.values[k]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("columns", "names", "combine", "missing", "privileged")}
+
+    @cached_property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What people are compared by."""
+        if len(self.columns) == 1 or self.combine == INTERSECTION:
+            name = " x ".join(self.names)
+            return (Attribute(name, self.values, np.eye(len(self), dtype=bool), self.privileged[0]),)
+        digits = np.array(list(product(*(range(len(values)) for values in self.columns))))
+        return tuple(
+            Attribute(name, values, digits[:, k] == np.arange(len(values))[:, None], self.privileged[k])
+            for k, (name, values) in enumerate(zip(self.names, self.columns, strict=True))
+        )
+
+    @property
+    def name(self) -> str:
+        """What they are groups of; empty where nobody said it."""
+        return " x ".join(self.names)
+
+    @cached_property
+    def compared(self) -> tuple[str, ...]:
+        """The values of all attributes in words: whoever is compared with somebody."""
+        several = len(self.attributes) > 1
+        return tuple(
+            f"{attribute.name} {show_group(value)}" if several else show_group(value)
+            for attribute in self.attributes
+            for value in attribute.values
+        )
+
+    def count_compared(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of groups, shape (..., n_groups, n_labels) -> counts of those that are compared."""
+        members = np.concatenate([attribute.members for attribute in self.attributes])
+        return np.einsum("vg,...gl->...vl", members.astype(counts.dtype), counts)
+
+    def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
+        """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.
+
+        Not every group need have a row.
+        """
+        n_rows = _num_samples(X)
+        code, known = np.zeros(n_rows, np.uint8), np.ones(n_rows, bool)
+        given = split_columns(sensitive_features)
+        if len(given) != len(self.columns):
+            raise ValueError(
+                f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
+                f"{listed(self.names)}; give the same columns"
+            )
+        for (name, column), expected, values in zip(given, self.names, self.columns, strict=True):
+            if name and expected and name != expected:
+                raise ValueError(
+                    f"sensitive_features of {rows} has the column {name!r} in the place of {expected!r}; give the same "
+                    "columns in the same order"
+                )
+            what = _named(f"sensitive_features of {rows}", name)
+            check_aligned(what, column, X)
+            found, distinct, gaps = read_column(what, column, gaps=self.missing != ERROR, remedy=REMEDY)
+            check_length(what, gaps, n_rows)
+            if self.missing == OWN_GROUP and gaps.any():
+                distinct.append(UNKNOWN)
+            check_known(what, distinct, values, "the groups")
+            own = np.full(n_rows, len(values) - 1, np.uint8)  # the last value, where missing is one
+            own[~gaps] = sum((k * (found == value) for k, value in enumerate(values)), start=np.zeros(len(found)))
+            if self.missing == DROP:
+                own[gaps] = 0
+                known &= ~gaps
+            code = code * np.uint8(len(values)) + own
+        return code, None if known.all() else known
+
+    def privileged_last(self, index: int) -> "Groups":
+        """The same two groups, of which the one at the place given is privileged and stands last."""
+        order = slice(None) if index else slice(None, None, -1)  # another column has one value
+        return replace(self, columns=tuple(values[order] for values in self.columns), privileged=(1,))
+
+    def find_privileged(self, privileged: Any) -> "Groups":
+        """The same groups with those privileged that a caller names: one, or one for each attribute by its name."""
+        if privileged is None:
+            return self
+        if not isinstance(privileged, Mapping):
+            if len(self.attributes) > 1:
+                raise ValueError(
+                    f"privileged must name the attribute, as in {{{self.names[0]!r}: {self.columns[0][0]!r}}}, where "
+                    f"each of {listed(self.names)} is compared; got {privileged!r}"
+                )
+            index = place(f"privileged must be one of the groups {listed(self.values)}", self.values, privileged)
+            return replace(self, privileged=(index,))
+        unknown = [name for name in privileged if name not in self.names]
+        if unknown:
+            raise ValueError(f"privileged names {unknown[0]!r}, not among the attributes {listed(self.names)}")
+        places = [
+            place(f"privileged must be one of the groups {listed(values)} of {name!r}", values, privileged[name])
+            if name in privileged
+            else None
+            for name, values in zip(self.names, self.columns, strict=True)
+        ]
+        if self.combine == INTERSECTION or len(self.columns) == 1:
+            if None in places:
+                raise ValueError(
+                    f"privileged must name a value of each of {listed(self.names)}, whose combinations are compared; "
+                    f"got {dict(privileged)!r}"
+                )
+            values = tuple(column[k] for column, k in zip(self.columns, places, strict=True) if k is not None)
+            return replace(self, privileged=(self.values.index(values if len(self.columns) > 1 else values[0]),))
+        return replace(self, privileged=tuple(places))
+
+
+REMEDY = (
+    "drop those rows, say which group they are of, or pass missing='own-group' to count them as a group or "
+    "missing='drop' to leave them out of all counts"
+)
+
+
+def read_groups(
+    sensitive_features: Any, *, combine: str = EACH, missing: str = ERROR, privileged: Any = None
+) -> Groups:
+    """The groups of rows, each column's values sorted; see `eifffel.trace_path` for the parameters."""
+    check_choice("combine", combine, COMBINE)
+    check_choice("missing", missing, MISSING)
+    first = split_columns(sensitive_features)
+    columns = []
+    for name, column in first:
+        _, values, gaps = read_column(_named("sensitive_features", name), column, gaps=missing != ERROR, remedy=REMEDY)
+        columns.append([*values, UNKNOWN] if missing == OWN_GROUP and gaps.any() else values)
+    for (name, _), values in zip(first, columns, strict=True):
+        what = _named("sensitive_features", name)
+        if not values:
+            raise ValueError(f"{what} has no rows")
+        if len(values) < 2 and (len(first) == 1 or combine == EACH):
+            raise ValueError(
+                f"{what} must have two values or more, got only {listed(values)}: the other group is missing, and "
+                "there is no difference between groups to measure"
+            )
+    n_groups = prod(map(len, columns))
+    if n_groups < 2:
+        raise ValueError("sensitive_features has one group only, and there is no difference between groups to measure")
+    if n_groups > MOST_GROUPS:
+        of = f" in all combinations of {listed([name for name, _ in first])}" if len(first) > 1 else ""
+        raise ValueError(
+            f"sensitive_features has {n_groups} groups{of}, and {MOST_GROUPS} are the most; make bands of numbers and "
+            "put rare values together"
+        )
+    n_attributes = 1 if len(columns) == 1 or combine == INTERSECTION else len(columns)
+    names = [name or (f"attribute {k}" if len(first) > 1 else "") for k, (name, _) in enumerate(first, start=1)]
+    groups = Groups(tuple(map(tuple, columns)), tuple(names), combine, missing, (None,) * n_attributes)
+    return groups.find_privileged(privileged)
+
+
+def read_two_groups(sensitive_features: Any) -> Groups:
+    """The groups of one column that must have two."""
+    groups = read_groups(sensitive_features)
+    if len(groups) > 2:
+        raise ValueError(
+            f"sensitive_features must have two values here, got {len(groups)}: {listed(groups.values)}. Pass a column "
+            f"that says who belongs to one group, such as sensitive_features == {groups[0]!r}"
+        )
+    return groups
+
+
+def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
+    """The columns of sensitive_features and their names, empty where there is none."""
+    if sensitive_features is None:
+        raise ValueError(
+            "sensitive_features is missing; pass the group of each row, such as sensitive_features=df['sex']"
+        )
+    if isinstance(sensitive_features, Mapping):
+        columns = [(str(name), column) for name, column in sensitive_features.items()]
+    else:
+        frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            columns = [(str(name), frame[name].to_native()) for name in frame.columns]
+        elif isinstance(frame, nw.Series):
+            columns = [(str(frame.name or ""), sensitive_features)]
+        else:
+            columns = [("", sensitive_features)]
+            array = sensitive_features
+            if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] > 1:
+                columns = [("", array[:, k]) for k in range(array.shape[1])]
+    if not columns:
+        raise ValueError("sensitive_features has no columns; pass the group of each row")
+    return columns
+
+
+def take_rows(sensitive_features: Any, part: np.ndarray) -> Any:
+    """The rows of sensitive_features at the places ``part``."""
+    if isinstance(sensitive_features, Mapping):
+        return {name: _safe_indexing(column, part) for name, column in sensitive_features.items()}
+    return _safe_indexing(sensitive_features, part)
+
+
+def show_group(value: Any) -> str:
+    """A group in words."""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _named(what: str, name: str) -> str:
+    return f"{what} ({name})" if name else what

@@ -1,0 +1,154 @@
+"""Several columns of groups, rates and labels on the command line."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+for library in ("typer", "skops", "altair", "vl_convert"):
+    pytest.importorskip(library)
+
+from commands import error_of  # noqa: E402
+from commands import run_here as run  # noqa: E402
+
+from eifffel import load  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table of 3,000 applicants with two attributes, some missing, and three kinds of labels."""
+    random = np.random.RandomState(0)
+    n = 3000
+    sex, race = random.randint(0, 2, n), random.choice(4, n, p=[0.5, 0.3, 0.195, 0.005])
+    merit, height, accent = random.normal(size=n), sex + random.normal(size=n), race + random.normal(size=n)
+    granted = merit + 0.5 * sex + 0.4 * race + random.normal(size=n) > 1
+    frame = pd.DataFrame({"merit": merit, "height": height, "accent": accent}).round(3)
+    frame["sex"], frame["race"] = np.array(["f", "m"])[sex], np.array(["w", "x", "y", "z"])[race]
+    frame["outcome"] = np.where(granted, np.where(accent > 1, "approved", "approved in part"), "refused")
+    frame["granted"] = np.where(granted, "yes", "no")
+    where = tmp_path_factory.mktemp("groups")
+    frame.drop(columns="outcome").to_csv(where / "people.csv", index=False)
+    frame.drop(columns="granted").to_csv(where / "kinds.csv", index=False)
+    frame.loc[::20, "race"] = None
+    frame.drop(columns="outcome").to_csv(where / "gaps.csv", index=False)
+    done = run(
+        "fit", "people.csv", *WHAT, "--combine", "intersection", "--epsilon", "0.15", "--out", "both.skops", "--report",
+        "both.json", "--seed", "1", cwd=where,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    (where / "said").write_text(done.stdout)
+    return where
+
+
+WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "sex,race")
+
+
+def test_several_columns_in_all_combinations(folder):
+    summary = json.loads((folder / "both.json").read_text())
+    assert summary["sensitive"] == "sex x race"
+    assert [group["name"] for group in summary["groups"]][-1] == "m, z"
+    assert summary["groups"][-1]["bounded"] is False
+    said = (folder / "said").read_text()
+    assert "By sex x race, on 600 test rows" in said
+    assert "m, z (small group) (not bounded)" in said
+    record = load(folder / "both.skops").eifffel_record_
+    assert record["constraint"] == {"name": "demographic_parity", "min_group_rows": 30}
+    assert record["grouping"]["names"] == ["sex", "race"]
+    assert "sex" not in load(folder / "both.skops").feature_names_in_
+
+
+def test_a_stored_model_knows_who_was_compared(folder):
+    done = run("audit", "both.skops", "people.csv", "--json", cwd=folder)
+    audited = json.loads(done.stdout)
+    assert audited["sensitive"] == "sex x race"
+    assert audited["verdict"]["epsilon"] == 0.15
+    flipped = run(
+        "flip",
+        "both.skops",
+        "people.csv",
+        "--epsilon",
+        "0.2",
+        "--seed",
+        "1",
+        "--out",
+        "other.skops",
+        "--json",
+        cwd=folder,
+    )
+    assert json.loads(flipped.stdout)["constraint"]["combine"] == "intersection"
+    path = run(
+        "path", "both.skops", "people.csv", "--seed", "1", "--out", "path.csv", "--picture", "path.png", cwd=folder
+    )
+    assert path.returncode == 0, path.stderr
+    assert {"selection_rate_f, w", "selection_rate_m, z"} <= set(pd.read_csv(folder / "path.csv").columns)
+    explained = run("explain", "both.skops", cwd=folder)
+    assert explained.returncode == 0, explained.stderr
+    # By another attribute, it is measured anew.
+    alone = json.loads(run("audit", "both.skops", "people.csv", "--sensitive", "sex", "--json", cwd=folder).stdout)
+    assert [group["name"] for group in alone["groups"]] == ["f", "m"]
+    assert alone["verdict"]["epsilon"] is None
+
+
+def test_other_rates_ratios_and_a_group_to_compare_with(folder):
+    done = run(
+        "fit", "people.csv", *WHAT, "--constraint", "equalized_odds", "--ratio", "0.5", "--privileged", "sex=m,race=w",
+        "--min-group-rows", "20", "--out", "odds.skops", "--json", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["constraint"]["name"] == "equalized_odds"
+    assert summary["constraint"]["min_group_rows"] == 20
+    assert (summary["selection"]["epsilon"], summary["selection"]["ratio"]) == (None, 0.5)
+    assert [group["name"] for group in summary["groups"] if group["role"] == "privileged"] == ["sex m", "race w"]
+
+
+def test_people_whose_group_is_missing(folder):
+    said = error_of(run("fit", "gaps.csv", *WHAT, "--out", "gaps.skops", cwd=folder))
+    assert said.startswith("column 'race' (--sensitive) is missing in 150 of 3,000 rows of 'gaps.csv'; --drop-missing")
+    done = run("fit", "gaps.csv", *WHAT, "--missing", "own-group", "--out", "own.skops", "--json", cwd=folder)
+    summary = json.loads(done.stdout)
+    assert [group["name"] for group in summary["groups"]][-1] == "race (missing)"
+    done = run("fit", "gaps.csv", *WHAT, "--missing", "drop", "--out", "drop.skops", "--json", cwd=folder)
+    summary = json.loads(done.stdout)
+    assert summary["rows"]["without_group"] > 10
+    assert summary["rows"]["n"] + summary["rows"]["without_group"] == 600
+
+
+def test_several_labels_that_are_good_for_a_person(folder):
+    words = ("fit", "kinds.csv", "--target", "outcome", "--sensitive", "sex", "--out", "kinds.skops")
+    said = error_of(run(*words, "--favorable", "approved", cwd=folder))
+    assert "has 3 values, 'approved', 'approved in part', 'refused', and must have two; name all that are good" in said
+    done = run(*words, "--favorable", "approved,approved in part", "--json", cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["favorable"] == "approved or approved in part"
+    run("predict", "kinds.skops", "kinds.csv", "--out", "decided.csv", cwd=folder)
+    decided = pd.read_csv(folder / "decided.csv")
+    assert set(decided["prediction"]) == {"approved or approved in part", "refused"}
+    audited = run("audit", "kinds.skops", "kinds.csv", "--json", cwd=folder)
+    assert json.loads(audited.stdout)["overall"]["after"]["accuracy"]["value"] > 0.7
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--constraint", "parity"), "--constraint must be one of 'demographic_parity'"),
+        (("--combine", "both"), "--combine must be one of 'each', 'intersection', got 'both'"),
+        (("--missing", "ignore"), "--missing must be one of 'error', 'own-group', 'drop', got 'ignore'"),
+        (("--ratio", "80"), "--ratio must be in [0, 1], got 80.0; write 0.8 for 80 percent"),
+        (("--privileged", "m"), "--privileged must name the column of each group, as in sex=Male,race=White, got 'm'"),
+        (("--privileged", "sex=w"), "--privileged: column 'sex' has no 'w'; it has 'f', 'm'"),
+        (("--privileged", "age=1"), "--privileged names 'age', not among --sensitive sex, race"),
+        (("--sensitive", "sex,sex"), "--sensitive names a column twice: 'sex,sex'"),
+        (("--sensitive", "sex,rase"), "--sensitive: 'people.csv' has no column 'rase'; did you mean 'race'?"),
+        (("--sensitive", "merit"), "--sensitive: column 'merit' has "),
+        (("--min-group-rows", "100000", "--sensitive", "race"), "fewer than two groups have 100000 rows or more"),
+    ],
+)
+def test_mistakes(words, message, folder):
+    said = error_of(
+        run("fit", "people.csv", *WHAT, *words, "--model", "rf", "--out", "no.skops", "--quiet", cwd=folder)
+    )
+    assert re.search(re.escape(message), said), said
+    assert not (folder / "no.skops").exists()

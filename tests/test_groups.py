@@ -1,0 +1,158 @@
+"""Who is told apart, and who is compared with whom."""
+
+import re
+
+import numpy as np
+import pytest
+
+from eifffel.groups import UNKNOWN, read_groups, read_two_groups
+
+SEX = np.array(list("fmfmfm"))
+RACE = np.array(["x", "x", "y", "y", "z", "z"])
+BOTH = {"sex": SEX, "race": RACE}
+
+
+def codes(groups, given):
+    return groups.encode(given, SEX, rows="rows")[0].tolist()
+
+
+def test_one_column_is_its_values():
+    groups = read_groups(RACE)
+    assert groups.values == ("x", "y", "z")
+    assert codes(groups, RACE) == [0, 0, 1, 1, 2, 2]
+    (attribute,) = groups.attributes
+    assert (attribute.name, attribute.values, attribute.privileged) == ("", ("x", "y", "z"), None)
+
+
+def test_the_intersection_compares_all_combinations():
+    groups = read_groups(BOTH, combine="intersection")
+    assert groups.values == (("f", "x"), ("f", "y"), ("f", "z"), ("m", "x"), ("m", "y"), ("m", "z"))
+    assert codes(groups, BOTH) == [0, 3, 1, 4, 2, 5]
+    assert len(groups.attributes) == 1
+    assert groups.compared[3] == "m, x"
+
+
+def test_each_attribute_is_compared_by_itself():
+    groups = read_groups(BOTH, privileged={"race": "y"})
+    assert [(a.name, a.values, a.privileged) for a in groups.attributes] == [
+        ("sex", ("f", "m"), None),
+        ("race", ("x", "y", "z"), 1),
+    ]
+    sex, race = groups.attributes
+    np.testing.assert_array_equal(sex.members, [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1]])
+    np.testing.assert_array_equal(race.members[2], [0, 0, 1, 0, 0, 1])
+    assert groups.compared == ("sex f", "sex m", "race x", "race y", "race z")
+    # Counts of groups add up to those of the values.
+    counted = groups.count_compared(np.arange(12).reshape(6, 2))
+    np.testing.assert_array_equal(counted[0], [0 + 2 + 4, 1 + 3 + 5])
+    np.testing.assert_array_equal(counted[4], [4 + 10, 5 + 11])
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("combine", ["each", "intersection"])
+def test_frames_dicts_and_arrays_are_read_alike(library, combine):
+    frames = pytest.importorskip(library)
+    expected = codes(read_groups(BOTH, combine=combine), BOTH)
+    frame = frames.DataFrame(BOTH)
+    groups = read_groups(frame, combine=combine)
+    assert groups.names == ("sex", "race")
+    assert codes(groups, frame) == codes(groups, BOTH) == expected
+    assert codes(groups, np.column_stack([SEX, RACE])) == expected, "columns without names go by their places"
+    assert read_groups(frames.Series(name="sex", values=SEX) if library == "polars" else frame["sex"]).names == ("sex",)
+
+
+def test_missing_values_are_an_error_a_group_or_left_out():
+    holes = RACE.astype(object)
+    holes[[1, 4]] = None, np.nan
+    with pytest.raises(ValueError, match=r"sensitive_features has 2 missing values; drop those rows, .*'own-group'"):
+        read_groups(holes)
+    own = read_groups(holes, missing="own-group")
+    assert own.values == ("x", "y", "z", UNKNOWN)
+    assert codes(own, holes) == [0, 3, 1, 1, 3, 2]
+    dropped = read_groups(holes, missing="drop")
+    code, known = dropped.encode(holes, SEX, rows="rows")
+    np.testing.assert_array_equal(known, [True, False, True, True, False, True])
+    assert code[known].tolist() == [0, 1, 1, 2]
+    both = read_groups({"sex": SEX, "race": holes}, missing="own-group", combine="intersection")
+    assert ("f", UNKNOWN) in both.values
+    numbers = np.array([1.0, np.nan, 2.0, 2.0, np.nan, 1.0])
+    assert codes(read_groups(numbers, missing="own-group"), numbers) == [0, 2, 1, 1, 2, 0]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_missing_values_of_frames(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"sex": SEX.tolist(), "race": ["x", None, "y", "y", None, "z"]})
+    own = read_groups(frame, missing="own-group")
+    assert own.columns == (("f", "m"), ("x", "y", "z", UNKNOWN))
+    assert codes(own, frame) == [0, 7, 1, 5, 3, 6]
+    with pytest.raises(
+        ValueError, match=r"sensitive_features of rows \(sex\) has '\(missing\)', not among the groups 'f', 'm'"
+    ):
+        codes(own, {"sex": [None, *"mfmfm"], "race": RACE})
+    np.testing.assert_array_equal(
+        read_groups(frame, missing="drop").encode(frame, SEX, rows="rows")[1], [1, 0, 1, 1, 0, 1]
+    )
+
+
+def test_the_privileged_group_by_value_or_by_attribute():
+    assert read_groups(RACE, privileged="z").privileged == (2,)
+    assert read_groups(BOTH, combine="intersection", privileged=("m", "y")).privileged == (4,)
+    assert read_groups(BOTH, combine="intersection", privileged={"race": "y", "sex": "m"}).privileged == (4,)
+    assert read_groups(BOTH, privileged={"sex": "m"}).privileged == (1, None)
+    assert (
+        read_groups({"sex": SEX}, privileged="m").privileged
+        == read_groups({"sex": SEX}, privileged={"sex": "m"}).privileged
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        (
+            BOTH,
+            {"privileged": "m"},
+            "privileged must name the attribute, as in {'sex': 'f'}, where each of 'sex', 'race'",
+        ),
+        (BOTH, {"privileged": {"age": 1}}, "privileged names 'age', not among the attributes 'sex', 'race'"),
+        (BOTH, {"privileged": {"sex": "w"}}, "privileged must be one of the groups 'f', 'm' of 'sex', got 'w'"),
+        (
+            BOTH,
+            {"combine": "intersection", "privileged": {"sex": "m"}},
+            "privileged must name a value of each of 'sex', 'race'",
+        ),
+        (BOTH, {"combine": "both"}, "combine must be one of 'each', 'intersection', got 'both'"),
+        (BOTH, {"missing": "ignore"}, "missing must be one of 'error', 'own-group', 'drop', got 'ignore'"),
+        ({}, {}, "sensitive_features has no columns"),
+        ({"sex": SEX, "race": ["x"] * 6}, {}, "sensitive_features (race) must have two values or more, got only 'x'"),
+        (np.arange(51), {}, "sensitive_features has 51 groups, and 50 are the most; make bands of numbers"),
+        (
+            {"a": np.arange(60) % 10, "b": np.arange(60) // 10},
+            {},
+            "has 60 groups in all combinations of 'a', 'b', and 50 are the most",
+        ),
+    ],
+)
+def test_what_cannot_be_groups_is_refused(given, options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_groups(given, **options)
+
+
+def test_other_columns_than_those_known_are_refused():
+    groups = read_groups(BOTH)
+    with pytest.raises(
+        ValueError, match="sensitive_features of rows has 1 columns, and the groups are of 2: 'sex', 'race'"
+    ):
+        groups.encode(SEX, SEX, rows="rows")
+    with pytest.raises(ValueError, match="has the column 'race' in the place of 'sex'; give the same columns"):
+        groups.encode({"race": RACE, "sex": SEX}, SEX, rows="rows")
+    with pytest.raises(
+        ValueError, match=r"sensitive_features of rows \(race\) has 'w', not among the groups 'x', 'y', 'z'"
+    ):
+        groups.encode({"sex": SEX, "race": ["w"] * 6}, SEX, rows="rows")
+
+
+def test_methods_of_two_groups_say_what_to_do_with_more():
+    assert read_two_groups(SEX).values == ("f", "m")
+    with pytest.raises(ValueError, match=r"must have two values here, got 3: 'x', 'y', 'z'. Pass a column that says"):
+        read_two_groups(RACE)

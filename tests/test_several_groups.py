@@ -1,0 +1,251 @@
+"""Several groups, attributes and metrics as a user meets them."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, load, save, trace_path
+from eifffel.metrics import METRICS, measure
+
+N = 3000
+
+
+def people(n=N, seed=0):
+    random = np.random.RandomState(seed)
+    sex, race = random.randint(0, 2, n), random.choice(4, n, p=[0.5, 0.3, 0.195, 0.005])
+    X = np.column_stack([random.normal(size=n), sex + random.normal(size=n), race + random.normal(size=n)])
+    y = (X[:, 0] + 0.5 * sex + 0.4 * race + random.normal(size=n) > 1).astype(int)
+    return X, y, {"sex": np.array(["f", "m"])[sex], "race": np.array(["w", "x", "y", "z"])[race]}
+
+
+X, y, S = people()
+FOREST = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+
+
+def fit(groups=S, labels=y, rows=X, model=FOREST, **options):
+    clf = EiFFFeLClassifier(model, random_state=0, **{"epsilon": 0.1, **options})
+    return clf.fit(rows, labels, sensitive_features=groups)
+
+
+def by_hand(decided, columns):
+    return {value: decided[columns == value].mean() for value in np.unique(columns)}
+
+
+def test_each_attribute_is_bounded_by_itself():
+    clf = fit()
+    chosen, rows = clf.selection_, clf.selection_rows_
+    assert chosen.met
+    assert clf.path_.strategy == "shift"
+    decided = clf.predict(X[rows])
+    spread = {}
+    for name, column in S.items():
+        rates = by_hand(decided, column[rows])
+        rates.pop("z", None)  # 15 people or so
+        spread[name] = max(rates.values()) - min(rates.values())
+    assert chosen.discrimination == pytest.approx(max(spread.values()), abs=1e-12)
+    assert chosen.discrimination <= 0.1
+    assert chosen.left_out == ("race z",)
+    assert chosen.pair[0].split()[0] == chosen.pair[1].split()[0] == max(spread, key=spread.get)
+    assert len(chosen.n_rows) == len(chosen.selection_rates) == 8
+
+
+def test_the_intersection_bounds_every_combination():
+    clf = fit(combine="intersection", epsilon=0.12)
+    rows = clf.selection_rows_
+    both = np.array([f"{a}, {b}" for a, b in zip(S["sex"][rows], S["race"][rows], strict=True)])
+    rates = by_hand(clf.predict(X[rows]), both)
+    kept = {name: rate for name, rate in rates.items() if (both == name).sum() >= 30}
+    assert clf.selection_.discrimination == pytest.approx(max(kept.values()) - min(kept.values()), abs=1e-12)
+    assert clf.selection_.pair == (max(kept, key=kept.get), min(kept, key=kept.get))
+    assert set(clf.selection_.left_out) == {"f, z", "m, z"}
+    assert clf.path_.groups[0] == ("f", "w")
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "shift"])
+def test_a_privileged_group_is_what_others_are_compared_with(strategy):
+    clf = fit(S["race"], privileged="w", strategy=strategy)
+    path, rows = clf.path_, clf.selection_rows_
+    assert not path.constraint.directed, "of more than two groups, a difference counts in either direction"
+    assert {("w", "x"), ("x", "w"), ("w", "y"), ("y", "w")} == {
+        (path.constraint.names[a], path.constraint.names[b]) for a, b in path.constraint.pairs
+    }
+    for step in (0, clf.selection_.step):
+        rates = by_hand(path.model_at(step).predict(X[rows]), S["race"][rows])
+        away = {name: abs(rates["w"] - rates[name]) for name in "xy"}
+        assert path.discrimination[step] == pytest.approx(max(away.values()), abs=1e-12)
+        assert set(path.counts.worst_pair(step)) == {"w", max(away, key=away.get)}
+    assert clf.selection_.met
+
+
+@pytest.mark.filterwarnings("ignore::eifffel.NarrowProbabilitiesWarning")
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_a_path_reports_every_metric_at_every_step(name):
+    clf = fit(constraint="equal_opportunity", min_group_rows=1, epsilon=0.5)
+    path, rows = clf.path_, clf.selection_rows_
+    for step in (0, path.n_steps // 2):
+        decided = path.model_at(step).predict(X[rows])
+        groups = {key: column[rows] for key, column in S.items()}
+        with np.errstate(all="ignore"):
+            expected = measure(name, y[rows], decided, sensitive_features=groups)
+        np.testing.assert_allclose(path.metric(name)[step], expected, atol=1e-12)
+
+
+def test_the_four_fifths_rule():
+    clf = fit(S["race"], ratio=0.8)
+    chosen, rows = clf.selection_, clf.selection_rows_
+    rates = by_hand(clf.predict(X[rows]), S["race"][rows])
+    rates.pop("z", None)
+    assert chosen.met
+    assert chosen.epsilon is None
+    assert chosen.rate_ratio == pytest.approx(min(rates.values()) / max(rates.values()))
+    assert chosen.rate_ratio >= 0.8
+    assert (clf.path_.counts.ratio[: chosen.step] < 0.8).all(), "the first step that keeps it"
+    assert clf.at(epsilon=0.2).selection_.epsilon == 0.2
+    with pytest.raises(ValueError, match=r"epsilon=0.1 and ratio=0.8 are two bounds; give one of them"):
+        clf.path_.select(epsilon=0.1, ratio=0.8)
+    with pytest.raises(ValueError, match="ratio must be above 0, got 0"):
+        clf.path_.select(ratio=0)
+    with pytest.raises(ValueError, match=r"ratio must be in \[0, 1\], got 80; write 0.8 for 80 percent"):
+        clf.path_.select(ratio=80)
+    with pytest.raises(ValueError, match="rule='paper' stops at a difference"):
+        clf.path_.select(ratio=0.8, rule="paper")
+    verdict = clf.path_.verdict(chosen)
+    assert verdict.holds
+    assert f"the ratio of the rates is {chosen.rate_ratio:.4f}, within the bound of 0.8" in str(verdict)
+
+
+def test_the_four_fifths_rule_with_confidence():
+    clf = fit(S["sex"], ratio=0.7, confidence=0.9)
+    assert clf.selection_.met
+    assert clf.selection_.rate_ratio > 0.7
+    step, counts = clf.selection_.step, clf.path_.counts
+    assert counts.ratio_limits(0.7, 0.9)[step] <= 0
+    assert step == 0 or counts.ratio_limits(0.7, 0.9)[step - 1] > 0, "as near to the model as it came as can be"
+    assert step == 0
+    near = clf.path_.select(ratio=0.95, confidence=0.9)
+    assert near.step > 0
+    assert counts.ratio_limits(0.95, 0.9)[near.step] <= 0 < counts.ratio_limits(0.95, 0.9)[near.step - 1]
+    several = fit(S["race"]).path_
+    with pytest.warns(
+        ConstraintNotMetWarning, match=r"ratio=1 with confidence=0.9 is not met: not even step \d+, which"
+    ):
+        assert not several.select(ratio=1.0, confidence=0.9).met
+
+
+@pytest.mark.parametrize("missing", ["own-group", "drop"])
+def test_people_whose_group_is_not_known(missing):
+    race = S["race"].astype(object)
+    race[::10] = None
+    with pytest.raises(ValueError, match=r"sensitive_features \(race\) has 300 missing values; drop those rows"):
+        fit({"race": race})
+    clf = fit({"race": race}, missing=missing)
+    assert clf.estimator_.n_outputs_ == 1
+    known = np.array([value is not None for value in race[clf.selection_rows_]])
+    if missing == "drop":
+        assert sum(clf.selection_.n_rows) == known.sum()
+        assert clf.path_.groups == ("w", "x", "y", "z")
+    else:
+        assert clf.path_.groups[-1] == "(missing)"
+        assert clf.selection_.n_rows[-1] == (~known).sum()
+        assert sum(clf.selection_.n_rows) == len(known)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_give_what_dicts_give(library):
+    frames = pytest.importorskip(library)
+    expected = fit(combine="intersection")
+    clf = fit(frames.DataFrame(S), combine="intersection")
+    np.testing.assert_array_equal(clf.predict(X), expected.predict(X))
+    later = clf.path_.measure(X, y, frames.DataFrame(S))
+    np.testing.assert_array_equal(later.discrimination, expected.path_.measure(X, y, S).discrimination)
+
+
+def test_labels_of_several_kinds_become_favourable_or_not():
+    kinds = np.where(y == 0, "refused", np.where(X[:, 2] > 1, "approved", "approved with conditions"))
+    with pytest.raises(
+        ValueError, match=r"name the labels that are good for a person as a set, favorable=\{'refused', \.\.\.\}"
+    ):
+        fit(labels=kinds)
+    good = {"approved", "approved with conditions"}
+    clf = fit(labels=kinds, favorable=good)
+    assert clf.classes_.tolist() == [0, 1]
+    np.testing.assert_array_equal(clf.predict(X), fit(favorable=1).predict(X))
+    later = clf.path_.measure(X, kinds, S)
+    assert later.accuracy[0] == (clf.path_.model.predict(X) == y).mean()
+    with pytest.raises(
+        ValueError, match="favorable names 'aproved', not among the labels of y, 'approved', 'approved w"
+    ):
+        fit(labels=kinds, favorable={"aproved", "approved"})
+    with pytest.raises(ValueError, match="favorable is empty; name the label"):
+        fit(labels=kinds, favorable=set())
+    assert fit(favorable={1}).selection_ == fit(favorable=1).selection_
+    # A model that was trained elsewhere, on 0 and 1.
+    path = trace_path(
+        clf.path_.model, X, kinds, sensitive_features=S, favorable=good, select_on=(X, kinds, S), strategy="leaf"
+    )
+    assert (path.favorable, path.good) == (1, frozenset(good))
+
+
+def test_an_edited_model_is_stored_with_what_it_was_bounded_for(tmp_path):
+    clf = fit(combine="intersection", constraint="equalized_odds", epsilon=0.5, privileged={"sex": "m", "race": "w"})
+    pytest.importorskip("skops")
+    save(clf, tmp_path / "model.skops")
+    stored = load(tmp_path / "model.skops")
+    assert stored.path_.grouping.privileged == (4,)
+    assert stored.path_.constraint.name == "equalized_odds"
+    np.testing.assert_array_equal(stored.path_.discrimination, clf.path_.discrimination)
+    assert stored.path_.select(epsilon=0.4).step == clf.path_.select(epsilon=0.4).step
+    np.testing.assert_array_equal(
+        stored.path_.measure(X, y, S).discrimination, clf.path_.measure(X, y, S).discrimination
+    )
+
+
+def test_a_boosted_model_is_bounded_for_several_groups_too():
+    model = GradientBoostingClassifier(n_estimators=40, random_state=0)
+    clf = fit(model=model, combine="intersection", epsilon=0.15)
+    assert clf.selection_.met
+    assert clf.path_.discrimination[0] > 0.15
+
+
+def test_columns_are_called_by_the_groups():
+    pandas = pytest.importorskip("pandas")
+    path = fit(S["race"]).path_
+    assert path.cell_names == tuple(f"{race}_{label}" for race in "wxyz" for label in ("unfavorable", "favorable"))
+    assert list(pandas.DataFrame(path.flips(1)).columns[-8:]) == list(path.cell_names)
+    assert list(path.to_frame().columns[-4:]) == [f"selection_rate_{race}" for race in "wxyz"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"constraint": "parity"}, "constraint must be one of 'demographic_parity'"),
+        ({"combine": "all"}, "combine must be one of 'each', 'intersection', got 'all'"),
+        ({"missing": "skip"}, "missing must be one of 'error', 'own-group', 'drop', got 'skip'"),
+        ({"min_group_rows": -1}, "min_group_rows must be an integer of at least 0, got -1"),
+        (
+            {"min_group_rows": 10_000, "groups": S["race"]},
+            "fewer than two groups have 10000 rows or more among the scoring",
+        ),
+        ({"privileged": "m"}, "privileged must name the attribute, as in {'sex': 'f'}"),
+    ],
+)
+def test_mistakes_are_refused(options, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        fit(**options)
+
+
+def test_measured_rows_without_labels_or_with_few_of_a_group():
+    clf = fit(S["race"])
+    some = np.flatnonzero(S["race"] != "y")
+    later = clf.path_.measure(X[some], None, S["race"][some])
+    assert later.counts.constraint.left_out == ("y", "z")
+    assert clf.path_.constraint.left_out == ("z",)
+    odds = fit(S["race"], constraint="equalized_odds", epsilon=0.5)
+    with pytest.raises(ValueError, match="equalized_odds compares rates among people of one label; give y"):
+        odds.path_.measure(X, None, S["race"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert odds.path_.metric("equalized_odds_difference")[0] == pytest.approx(odds.path_.discrimination[0])
