@@ -152,6 +152,16 @@ def test_other_columns_than_those_known_are_refused():
         groups.encode({"sex": SEX, "race": ["w"] * 6}, SEX, rows="rows")
 
 
+def test_groups_of_other_rows_join_those_of_an_attribute_of_more_than_two():
+    more = {"sex": np.array(list("fmfmfx")), "race": np.array(list("xxyyza"))}
+    groups = read_groups(BOTH, also=more)
+    assert groups.columns == (("f", "m"), ("a", "x", "y", "z"))
+    with pytest.raises(ValueError, match="has 'x', not among the groups 'f', 'm'"):
+        groups.encode(more, SEX, rows="rows")
+    with pytest.raises(ValueError, match="mixes values of several types"):
+        read_groups(RACE, also=np.arange(6))
+
+
 def test_methods_of_two_groups_say_what_to_do_with_more():
     assert read_two_groups(SEX).values == ("f", "m")
     with pytest.raises(ValueError, match=r"must have two values here, got 3: 'x', 'y', 'z'. Pass a column that says"):

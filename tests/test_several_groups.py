@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
-from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, load, save, trace_path
+from eifffel import (
+    ConstraintNotMetWarning,
+    DiscriminationAwareForestClassifier,
+    EiFFFeLClassifier,
+    load,
+    save,
+    trace_path,
+)
 from eifffel.metrics import METRICS, measure
 
 N = 3000
@@ -208,6 +215,32 @@ def test_a_boosted_model_is_bounded_for_several_groups_too():
     clf = fit(model=model, combine="intersection", epsilon=0.15)
     assert clf.selection_.met
     assert clf.path_.discrimination[0] > 0.15
+
+
+@pytest.mark.parametrize("groups", [S, np.column_stack(list(S.values()))], ids=["dict", "array"])
+def test_trees_can_be_grown_with_several_groups(groups):
+    clf = fit(groups, model=DiscriminationAwareForestClassifier(5, min_samples_leaf=5, random_state=0), epsilon=0.3)
+    assert clf.estimator_.estimators_[0].tree_.value.shape[1:] == (1, 2)
+    codes = np.unique(np.column_stack(list(S.values())), axis=0, return_inverse=True)[1].ravel()
+    alone = DiscriminationAwareForestClassifier(3, max_depth=3, random_state=0)
+    np.testing.assert_array_equal(
+        alone.fit(X, y, sensitive_features=groups).predict_proba(X),
+        alone.fit(X, y, sensitive_features=codes).predict_proba(X),
+    )
+
+
+def test_a_group_among_the_selection_rows_alone_is_left_out():
+    rare = S["race"].copy()
+    rare[5] = "q"
+    path = trace_path(
+        FOREST.fit(X[100:2000], y[100:2000]),
+        X[100:2000],
+        y[100:2000],
+        sensitive_features=rare[100:2000],
+        select_on=(np.concatenate([X[:100], X[2000:]]), None, np.concatenate([rare[:100], rare[2000:]])),
+    )
+    assert path.groups == ("q", "w", "x", "y", "z")
+    assert path.constraint.left_out == ("q", "z")
 
 
 def test_columns_are_called_by_the_groups():

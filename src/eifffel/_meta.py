@@ -1,6 +1,7 @@
 """What classifiers that wrap another have in common: reading rows, routing, splitting off held-out rows, training."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +125,8 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     f"a FrozenEstimator is not fitted, so {', '.join(fit_params)} would have no effect; leave it out"
                 )
             return {}
+        if isinstance(sensitive_features, Mapping):  # in a form that is cut into rows with the others
+            sensitive_features = np.column_stack([np.asarray(column, object) for column in sensitive_features.values()])
         if get_config()["enable_metadata_routing"]:
             return process_routing(
                 self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params

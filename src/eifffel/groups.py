@@ -17,6 +17,7 @@ from eifffel._validation import (
     check_choice,
     check_known,
     check_length,
+    equal,
     listed,
     place,
     read_column,
@@ -206,16 +207,27 @@ REMEDY = (
 
 
 def read_groups(
-    sensitive_features: Any, *, combine: str = EACH, missing: str = ERROR, privileged: Any = None
+    sensitive_features: Any, *, combine: str = EACH, missing: str = ERROR, privileged: Any = None, also: Any = None
 ) -> Groups:
-    """The groups of rows, each column's values sorted; see `eifffel.trace_path` for the parameters."""
+    """The groups of rows, each column's values sorted; see `eifffel.trace_path` for the parameters.
+
+    ``also`` are groups of other rows. Of an attribute of more than two values some may be seen there alone; of two, a
+    third is a mistake, and is refused where those rows are encoded.
+    """
     check_choice("combine", combine, COMBINE)
     check_choice("missing", missing, MISSING)
     first = split_columns(sensitive_features)
+    others = [] if also is None else split_columns(also)
     columns = []
-    for name, column in first:
-        _, values, gaps = read_column(_named("sensitive_features", name), column, gaps=missing != ERROR, remedy=REMEDY)
-        columns.append([*values, UNKNOWN] if missing == OWN_GROUP and gaps.any() else values)
+    for k, (name, column) in enumerate(first):
+        what = _named("sensitive_features", name)
+        _, values, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
+        unknown = gaps.any()
+        if len(values) > 2 and len(others) == len(first):
+            _, more, gaps = read_column(what, others[k][1], gaps=missing != ERROR, remedy=REMEDY)
+            values = _sorted(what, [*values, *(value for value in more if not any(equal(value, v) for v in values))])
+            unknown |= gaps.any()
+        columns.append([*values, UNKNOWN] if missing == OWN_GROUP and unknown else values)
     for (name, _), values in zip(first, columns, strict=True):
         what = _named("sensitive_features", name)
         if not values:
@@ -289,3 +301,10 @@ def show_group(value: Any) -> str:
 
 def _named(what: str, name: str) -> str:
     return f"{what} ({name})" if name else what
+
+
+def _sorted(what: str, values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        raise ValueError(f"{what} mixes values of several types: {listed(values)}; use one type throughout") from None

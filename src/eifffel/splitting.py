@@ -319,6 +319,8 @@ def _keep_label_of_tree(tree: Any, classes: np.ndarray) -> None:
     state = tree.tree_.__getstate__()
     n_classes = np.array([len(classes)], np.intp)
     one_output = Tree(tree.n_features_in_, n_classes, 1)
-    one_output.__setstate__({**state, "values": np.ascontiguousarray(state["values"][:, [LABEL]])})
+    # Where there are more groups than labels, there is room for as many.
+    values = np.ascontiguousarray(state["values"][:, [LABEL], : len(classes)])
+    one_output.__setstate__({**state, "values": values})
     tree.tree_ = one_output
     tree.n_outputs_, tree.n_classes_, tree.classes_ = 1, n_classes[0], classes

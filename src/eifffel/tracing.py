@@ -115,7 +115,8 @@ def trace_path(
     >>> type(fair).__name__
     'RandomForestClassifier'
     """
-    groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
+    also = None if select_on is None else check_select_on(select_on)[2]
+    groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged, also=also)
     return trace_groups(
         model,
         X,
