@@ -121,8 +121,26 @@ def test_small_groups_are_left_out_unless_there_are_two():
 
 def test_a_privileged_group_that_is_too_small_bounds_nothing():
     constraint = make_constraint("demographic_parity", read_groups(list("xyz"), privileged="z"))
-    with pytest.raises(ValueError, match="fewer than two groups have 30 rows or more"):
+    with pytest.raises(
+        ValueError, match="z, with whom all others are compared, has 10 rows among rows, fewer than min_gr"
+    ):
         constraint.on_rows(np.array([[50, 50], [50, 50], [5, 5]]), rows="rows")
+
+
+def test_a_sign_is_for_one_difference_alone():
+    groups = read_groups({"sex": list("fmfm"), "race": list("xyzx")}, privileged={"sex": "m"})
+    constraint = make_constraint("demographic_parity", groups)
+    assert not constraint.directed
+    # fx fy fz mx my mz: sex differs by -0.3 from m, race by 0.2.
+    totals = np.full((6, 2), 50)
+    favorable = np.array([[[40, 40], [30, 30], [30, 30], [10, 10], [10, 10], [10, 10]]])
+    worst = constraint.worst(favorable, totals)
+    assert worst.value[0] == pytest.approx(7 / 15)
+    assert (constraint.names[worst.high[0]], constraint.names[worst.low[0]]) == ("sex f", "sex m")
+    assert constraint.worst_ratio(favorable, totals)[0] == pytest.approx(0.3)
+    odds = make_constraint("equalized_odds", read_groups([0, 1], privileged=1))
+    assert not odds.directed
+    assert len(odds.pairs) == 4
 
 
 def test_rates_among_one_label_need_labels():

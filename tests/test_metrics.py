@@ -156,4 +156,6 @@ def test_of_several_attributes_the_worst_counts():
     )
     assert cells == 1.0
     assert metrics.measure("demographic_parity_ratio", label, decided, sensitive_features=both) == 0.25
+    assert metrics.measure("discrimination", label, decided, sensitive_features=both) == 0.75
+    assert metrics.measure("discrimination", label, 1 - decided, sensitive_features=both) == 0.75
     assert metrics.measure("accuracy", label, decided, sensitive_features=both) == 7 / 8

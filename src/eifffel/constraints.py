@@ -91,6 +91,16 @@ class Constraint:
     def needs_labels(self) -> bool:
         return self.name != DEMOGRAPHIC_PARITY
 
+    def kept_values(self, groups: Groups) -> list[np.ndarray]:
+        """Of each attribute of the groups, whether each value is bounded, in all rates that are compared."""
+        n_labels, begin = len(CONSTRAINTS[self.name]), 0
+        kept: list[np.ndarray] = []
+        for attribute in groups.attributes:
+            n = n_labels * len(attribute.values)
+            kept.append(np.all(self.kept[begin : begin + n].reshape(n_labels, -1), axis=0))
+            begin += n
+        return kept
+
     @property
     def left_out(self) -> tuple[str, ...]:
         """The sides that are not bounded."""
@@ -98,11 +108,8 @@ class Constraint:
 
     @property
     def directed(self) -> bool:
-        """Whether differences have a sign: each is of two sides, one of which is the reference."""
-        return all(self._is_directed(f) for f in np.unique(self.family))
-
-    def _is_directed(self, family: int) -> bool:
-        return bool((self.family == family).sum() == 2 and self.reference[self.family == family].any())
+        """Whether the difference has a sign: there is one, of two sides, one of which is the reference."""
+        return len(self.names) == 2 and bool(self.reference.any())
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -120,10 +127,9 @@ class Constraint:
         return np.array(found, np.int64).reshape(-1, 2)
 
     def _is_bounded(self, a: Any, b: Any) -> bool:
-        family = self.family[a]
-        if self._is_directed(family):
+        if self.directed:
             return bool(self.reference[a])
-        return bool(self.reference[a] or self.reference[b] or not self.reference[self.family == family].any())
+        return bool(self.reference[a] or self.reference[b] or not self.reference[self.family == self.family[a]].any())
 
     def count_sides(self, cells: np.ndarray) -> np.ndarray:
         """Counts of cells, shape (..., n_groups, n_labels) -> counts of sides, shape (..., n_sides)."""
@@ -150,6 +156,11 @@ class Constraint:
                 "of it"
             )
         constraint = replace(self, kept=self.kept & (alone | (fewest >= max(self.min_rows, 1))))
+        for side in np.flatnonzero(self.reference & ~constraint.kept):
+            raise ValueError(
+                f"{self.names[side]}, with whom all others are compared, has {fewest[side]:,} rows among {rows}, fewer "
+                f"than min_group_rows={self.min_rows}; name another group as privileged, or lower min_group_rows"
+            )
         if len(constraint.pairs) == 0:
             sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self.names, fewest.tolist(), strict=True))
             raise ValueError(
@@ -179,11 +190,9 @@ class Constraint:
                 size_of[..., reference] = -1
                 other = size_of.argmax(axis=-1)
                 above = np.take_along_axis(away, other[..., None], axis=-1)[..., 0] >= 0
-                above |= self._is_directed(f)
+                above |= self.directed
                 high = np.where(above, sides[reference[0]], sides[other])
                 low = np.where(above, sides[other], sides[reference[0]])
-            elif self.reference[self.family == f].any():  # it was left out
-                continue
             else:
                 most, least = own.argmax(axis=-1), own.argmin(axis=-1)
                 least = np.where(most == least, (most + 1) % len(sides), least)  # all are equal

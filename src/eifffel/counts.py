@@ -98,18 +98,27 @@ class PathCounts:
         begin = float(low[worst][0])
         return begin if self.constraint.directed else max(begin, 0.0), float(high.max())
 
-    def ratio_interval(self, step: int) -> tuple[float, float] | None:
-        """The 95% interval of the smallest ratio at a step; ``None`` for weighted rows, or where a rate is 0."""
+    def ratio_pair(self, step: int) -> list[int]:
+        """The sides whose rates have the smallest ratio at a step, that of the larger first; none if all are 0."""
         pairs = self.constraint.pairs
-        pairs = np.concatenate([pairs, pairs[:, ::-1]]) if self.constraint.directed else pairs
+        pairs = np.concatenate([pairs, pairs[:, ::-1]])  # in either direction
         high, n_high, low, n_low = self._both_sides(step, pairs)
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = (low / n_low) / (high / n_high)
-        if self.weighted or np.isnan(ratios).all():
+        return [] if np.isnan(ratios).all() else list(pairs[np.nanargmin(ratios)])
+
+    def ratio_interval(self, step: int) -> tuple[float, float] | None:
+        """The 95% interval of the smallest ratio at a step; ``None`` for weighted rows, or where a rate is 0.
+
+        It begins where the first of all begins, and ends where that of the smallest ends.
+        """
+        pair = self.ratio_pair(step)
+        if self.weighted or not pair:
             return None
-        k = np.nanargmin(ratios)
-        limits = ratio_interval(low[k], n_low[k], high[k], n_high[k])
-        return None if np.isnan(limits[0]) else (float(limits[0]), float(limits[1]))
+        pairs = np.concatenate([[pair], self.constraint.pairs])
+        high, n_high, low, n_low = self._both_sides(step, pairs)
+        begin, end = ratio_interval(low, n_low, high, n_high)
+        return None if np.isnan(begin).any() else (float(begin.min()), float(end[0]))
 
     def limits(self, confidence: float) -> np.ndarray:
         """The upper limit of the discrimination after each step, shape (n_steps + 1,): that of every difference."""

@@ -274,7 +274,7 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
     else:
         frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            columns = [(str(name), frame[name].to_native()) for name in frame.columns]
+            columns = [(str(series.name), series.to_native()) for series in frame.iter_columns()]
         elif isinstance(frame, nw.Series):
             columns = [(str(frame.name or ""), sensitive_features)]
         else:

@@ -7,7 +7,7 @@ once, and NaN where a rate is undefined. ``n_labels`` is 1 where labels are not 
 raise. Differences and ratios are those between the groups of highest and of lowest rate, as fairlearn has them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,20 +141,27 @@ UNGROUPED = ("accuracy", "balanced_accuracy")
 
 
 def measure_groups(
-    metric: str, favorable: np.ndarray, totals: np.ndarray, groups: Groups, *, n_rows: Any = None, fewest: int = 1
+    metric: str,
+    favorable: np.ndarray,
+    totals: np.ndarray,
+    groups: Groups,
+    kept: Sequence[np.ndarray] | None = None,
 ) -> np.ndarray:
-    """A metric of counts of ``groups``: where several attributes are compared, the worst of them.
+    """A metric of counts of ``groups``: where several attributes are compared, the worst of them, without sign.
 
-    Of more than two values of an attribute, those with ``fewest`` rows or more are compared; ``n_rows`` are those of
-    the groups, if totals are not.
+    Of each attribute the values that are ``kept`` are compared, by default those that somebody has.
     """
     if metric in UNGROUPED:
         return METRICS[metric](favorable, totals)
-    sizes = totals.sum(axis=-1) if n_rows is None else n_rows
+    if metric == "discrimination" and len(groups.attributes) > 1:
+        metric = "demographic_parity_difference"
+    if kept is None:
+        kept = [attribute.members @ totals.sum(axis=-1) > 0 for attribute in groups.attributes]
     measured = []
-    for attribute in groups.attributes:
-        kept = (attribute.members @ sizes >= fewest) | (len(attribute.values) == 2)
-        members = attribute.members[kept].astype(totals.dtype)
+    for attribute, own in zip(groups.attributes, kept, strict=True):
+        if own.sum() < 2:
+            continue
+        members = attribute.members[own].astype(totals.dtype)
         of_value = np.einsum("vg,...gl->...vl", members, favorable), np.einsum("vg,gl->vl", members, totals)
         measured.append(METRICS[metric](*of_value))
     return np.min(measured, axis=0) if metric.endswith("_ratio") else np.max(measured, axis=0)

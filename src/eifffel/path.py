@@ -196,14 +196,8 @@ class FairnessPath:
         Of several attributes that are compared each by itself, the worst; groups of too few rows are left out.
         """
         check_choice("metric", name, list(metrics.METRICS))
-        return metrics.measure_groups(
-            name,
-            self.counts.favorable,
-            self.counts.totals,
-            self.grouping,
-            n_rows=self.counts.n_rows,
-            fewest=self.constraint.min_rows,
-        )
+        kept = self.counts.constraint.kept_values(self.grouping)
+        return metrics.measure_groups(name, self.counts.favorable, self.counts.totals, self.grouping, kept)
 
     def select(
         self,
@@ -391,7 +385,8 @@ class FairnessPath:
     @property
     def group_names(self) -> tuple[str, ...]:
         """What columns of numbers about each group are called: of two, by their roles, else by the groups."""
-        return ROLES if len(self.groups) == 2 else tuple(map(show_group, self.groups))
+        roles = len(self.groups) == 2 and self.grouping.privileged[0] is not None
+        return ROLES if roles else tuple(map(show_group, self.groups))
 
     @property
     def cell_names(self) -> tuple[str, ...]:

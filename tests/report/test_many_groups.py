@@ -71,6 +71,15 @@ def test_of_several_attributes_each_value_is_a_group(options):
     # What gains and losses say of each attribute, they say of the same people.
     gained = [group["gained"] for group in made["changed"]["groups"]]
     assert sum(gained[:2]) == sum(gained[2:])
+    n_gained = int(((decided == 1) & (clf.path_.model.predict(rows) == 0)).sum())
+    assert f"By the edit {n_gained:,} of these people gain" in made["verdict"]["sentence"]
+    # Ratios are to the highest of the same attribute.
+    for name in ("sex", "race"):
+        own = [g["after"] for g in made["groups"] if g["attribute"] == name and g["bounded"]]
+        highest = max(rates["selection_rate"]["value"] for rates in own)
+        assert [g["ratio_to_highest"]["value"] for g in own] == [
+            pytest.approx(g["selection_rate"]["value"] / highest) for g in own
+        ]
     text = made["verdict"]["sentence"]
     assert "Not bounded, for want of 30 rows: race z" in text
     assert f"differs most between {after['between'][0]} ({after['rates'][0]:.1%}) and {after['between'][1]}" in text
@@ -115,7 +124,7 @@ def test_a_bound_on_a_ratio():
     verdict = made["verdict"]
     assert (verdict["epsilon"], verdict["ratio"]) == (None, 0.8)
     assert verdict["holds"] == (min(ratios) >= 0.8)
-    assert f"a ratio of {min(ratios):.3f}" in verdict["sentence"]
+    assert f"the smallest ratio of two rates is {min(ratios):.3f}" in verdict["sentence"]
     assert made["path"]["ratio"] == 0.8
     assert (
         made["path"]["points"][made["path"]["epsilons"][made["path"]["chosen_epsilon"]]["point"]]["step"]

@@ -118,7 +118,7 @@ Objective = Annotated[
 Strategy = Annotated[
     str,
     typer.Option(
-        help="How leaves are edited: leaf, tree, shift, or auto (leaf for forests, shift for boosted models)."
+        help="How leaves are edited: leaf, tree, shift, or auto (leaf for forests and two groups, else shift)."
     ),
 ]
 Direction = Annotated[

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from eifffel import metrics
+from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
+from eifffel.groups import Groups
 from eifffel.intervals import rate_interval, ratio_interval
 
 # Groups below either are marked: their rates say little.
@@ -38,23 +40,32 @@ def is_small(n_rows: int, n_all: int) -> bool:
     return bool(n_rows < SMALL_ROWS or n_rows < SMALL_SHARE * n_all)
 
 
-def measure_groups(favorable: np.ndarray, totals: np.ndarray) -> list[dict[str, Estimate]]:
-    """What decisions do to each group.
+def measure_groups(
+    favorable: np.ndarray, totals: np.ndarray, groups: Groups, constraint: Constraint
+) -> list[dict[str, Estimate]]:
+    """What decisions do to each of those who are compared.
 
     Parameters
     ----------
     favorable, totals : ndarray of shape (n_groups, n_labels)
-        Rows decided favourably, and all rows.
+        Rows of the groups decided favourably, and all rows.
+    groups, constraint : Groups and Constraint
+        Who is compared with whom. The highest rate is that of a value of the same attribute that is bounded.
     """
+    favorable, totals = groups.count_compared(favorable), groups.count_compared(totals)
     chosen, size = favorable.sum(axis=1), totals.sum(axis=1)
     rates = metrics.selection_rate(favorable, totals)
-    highest = int(np.nanargmax(rates))
+    attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
+    bounded = np.concatenate(constraint.kept_values(groups)) & (size > 0)
     labelled = totals.shape[1] == 2
     unknown = estimate(np.nan)
-    groups = []
+    found = []
     for g in range(len(size)):
+        own = attribute == attribute[g]
+        own &= bounded if (own & bounded).any() else size > 0
+        highest = int(np.argmax(np.where(own, rates, -1)))
         compared = None if g == highest else ratio_interval(chosen[g], size[g], chosen[highest], size[highest])
-        groups.append(
+        found.append(
             {
                 "selection_rate": rate(chosen[g], size[g]),
                 "ratio_to_highest": estimate(rates[g] / rates[highest] if rates[highest] else np.nan, compared),
@@ -63,7 +74,7 @@ def measure_groups(favorable: np.ndarray, totals: np.ndarray) -> list[dict[str, 
                 "precision": rate(favorable[g, 1], chosen[g]) if labelled else unknown,
             }
         )
-    return groups
+    return found
 
 
 def measure_all(counts: PathCounts, step: int) -> dict[str, Any]:
@@ -75,6 +86,7 @@ def measure_all(counts: PathCounts, step: int) -> dict[str, Any]:
     return {
         "discrimination": estimate(counts.discrimination[step], counts.interval(step)),
         "ratio": estimate(counts.ratio[step], counts.ratio_interval(step)),
+        "ratio_between": [one_line(counts.constraint.names[side]) for side in counts.ratio_pair(step)],
         "between": [one_line(name) for name in counts.worst_pair(step)],
         "rates": [number(part / whole) for part, whole in zip(chosen, size, strict=True)],
         "accuracy": rate(n_correct, counts.totals.sum()) if labelled else estimate(np.nan),

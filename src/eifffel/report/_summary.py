@@ -3,6 +3,7 @@
 import json
 import platform
 import warnings
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -26,7 +27,7 @@ from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, 
 from eifffel.counts import PathCounts
 from eifffel.ensembles import Around, EnsembleView, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.groups import EACH, ERROR, Groups, read_groups
+from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import find_record, read_grouping, undo
 from eifffel.report._estimates import is_small, measure_all, measure_groups, number, one_line, rate
@@ -152,7 +153,7 @@ def summarize(
     record = find_record(model)
     original = _original(model, path, record)
     favorable, good = split_favorable(favorable)
-    groups = _known_groups(path, record, sensitive_features, privileged)
+    groups = _known_groups(path, record, sensitive_features, privileged, missing)
     known = groups is not None
     if groups is None:
         groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
@@ -234,13 +235,17 @@ def summarize(
 
 
 def _known_groups(
-    path: FairnessPath | None, record: dict[str, Any] | None, sensitive: Any, privileged: Any
+    path: FairnessPath | None, record: dict[str, Any] | None, sensitive: Any, privileged: Any, missing: str
 ) -> Groups | None:
     """The groups as the edit has them; ``None`` where there was none, or of other groups than these."""
     if path is not None:
         groups = path.grouping
     elif record is not None:
         groups = read_grouping(record)
+        if missing != ERROR and missing != groups.missing:  # the edit knew of no such rows
+            if missing == OWN_GROUP:
+                return None
+            groups = replace(groups, missing=missing)
         found = read_groups(sensitive, combine=groups.combine, missing=groups.missing)
         both = zip(found.columns, groups.columns, strict=False)
         if len(found.columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
@@ -338,10 +343,13 @@ def _groups(
     totals = groups.count_compared(rows.weigh_cells())
     decided = {"before": before, "after": after}
     measured = {
-        when: None if favorable is None else measure_groups(groups.count_compared(rows.weigh_cells(favorable)), totals)
+        when: None
+        if favorable is None
+        else measure_groups(rows.weigh_cells(favorable), rows.weigh_cells(), groups, constraint)
         for when, favorable in decided.items()
     }
     size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
+    bounded = np.concatenate(constraint.kept_values(groups))
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [
         {
@@ -351,7 +359,7 @@ def _groups(
             "rows": int(size[g]),
             "share": number(size[g] / n_all),
             "small": is_small(size[g], n_all),
-            "bounded": _is_bounded(constraint, attribute.members[v]),
+            "bounded": bool(bounded[g]),
             "base_rate": rate(totals[g, 1], size[g]) if labelled else None,
             **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
         }
@@ -363,12 +371,6 @@ def _role(privileged: int | None, value: int) -> str:
     if privileged is None:
         return "compared"
     return "privileged" if value == privileged else "unprivileged"
-
-
-def _is_bounded(constraint: Constraint, members: np.ndarray) -> bool:
-    """Whether all rates of these groups that are compared are bounded."""
-    own = (constraint.members.any(axis=2) == members).all(axis=1)
-    return bool(constraint.kept[own].all())
 
 
 def _describe_model(

@@ -79,5 +79,5 @@ def _point(path: FairnessPath, measured: FairnessPath, step: int, confidence: fl
             "upper": None if confidence is None else number(path.upper_limits(confidence)[step]),
         },
         "overall": measure_all(counts, step),
-        "groups": measure_groups(*(map(path.grouping.count_compared, (counts.favorable[step], counts.totals)))),
+        "groups": measure_groups(counts.favorable[step], counts.totals, path.grouping, counts.constraint),
     }

@@ -23,7 +23,8 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     measured, ratio = overall["discrimination"], overall["ratio"]
     value, interval = measured["value"], (measured["low"], measured["high"])
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
-    facts = f"On {where}, {_say_rates(summary)}: a difference of {value:.3f} (95% interval {interval[0]:.3f} to "
+    over = "" if len(summary["groups"]) == 2 else ", over all that are compared,"
+    facts = f"On {where}, {_say_rates(summary)}: a difference of {value:.3f} (95% interval{over} {interval[0]:.3f} to "
     facts += f"{interval[1]:.3f})"
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
@@ -49,7 +50,9 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
         assert least is not None
         known = None if ratio["low"] is None else (ratio["low"], ratio["high"])
         judged = judge_ratio(np.nan if ratio["value"] is None else ratio["value"], known, least)
-        facts += f" and a ratio of {fraction(ratio)}"
+        facts += (
+            f"; the smallest ratio of two rates is {fraction(ratio)}, {' over '.join(overall['ratio_between'][::-1])}"
+        )
     chosen = None if selection is None else bool(selection["met"])
     mark = "!" if past else "✓" if judged.holds else "✗"
     return {
@@ -84,7 +87,10 @@ def _say_left_out(summary: dict[str, Any]) -> str:
     constraint, left_out = summary["constraint"], summary["constraint"]["left_out"]
     said = ""
     if left_out:
-        said += f" Not bounded, for want of {constraint['min_group_rows']} rows: {', '.join(left_out)}."
+        said += f" Not bounded, for want of {constraint['min_group_rows']} rows: {'; '.join(left_out)}."
+    for name in dict.fromkeys(group["attribute"] for group in summary["groups"]):
+        if sum(group["bounded"] for group in summary["groups"] if group["attribute"] == name) < 2 and name:
+            said += f" So {name} is not bounded at all."
     if summary["rows"]["without_group"]:
         said += f" {summary['rows']['without_group']:,} rows without a group are left out."
     return said
@@ -104,7 +110,10 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
 def _say_losers(summary: dict[str, Any]) -> str:
     if summary["changed"] is None:
         return ""
-    gained, lost = (sum(group[what] for group in summary["changed"]["groups"]) for what in ("gained", "lost"))
+    counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
+    # Everybody has a value of each attribute.
+    own = [changed for group, changed in counts if group["attribute"] == summary["groups"][0]["attribute"]]
+    gained, lost = (sum(changed[what] for changed in own) for what in ("gained", "lost"))
     losers = f"{lost:,} lose" if lost > 1 else "1 loses" if lost else "nobody loses"
     return f" By the edit {gained:,} of these people gain a favourable decision and {losers} one."
 

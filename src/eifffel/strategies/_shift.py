@@ -49,6 +49,8 @@ DISTINCT = 0.75
 CONVERGED = 1e-12
 # Several differences are weighed so that each would be within this bound.
 AIM = 0.02
+# How far from it the best lambda is looked for.
+REACHES = np.geomspace(0.25, 8, 61)
 # How sharply rows are told to be on one side of the cut-off, the last time most of all.
 SHARPNESS = (0.1, 0.02, 0.005)
 
@@ -298,8 +300,17 @@ def _weigh_sides(
         free = minimize(loss, free, args=(sharpness,), jac=True, method="L-BFGS-B").x
     weight = np.zeros(len(share))
     weight[bounded] = free - same @ free
-    # The rule compares margins, and leaves add up to scores; near the cut-off one is a multiple of the other.
-    return weight, float(1e-6 / view.margin(np.array(1e-6)))
+    # The rule compares margins, and leaves add up to scores; near the cut-off one is a multiple of the other. That
+    # is rough: of the lambdas near it the one is taken at which the rates that the leaves foretell differ least.
+    near = float(1e-6 / view.margin(np.array(1e-6)))
+    pull = likeness @ weight[bounded]
+    return weight, min(near * REACHES, key=lambda reach: _foretell(score - reach * pull > 0, likeness, family))
+
+
+def _foretell(favorable: np.ndarray, likeness: np.ndarray, family: np.ndarray) -> float:
+    """The largest difference of the rates that sides of a family have, by how much rows are like theirs."""
+    rates = (favorable @ likeness) / likeness.sum(axis=0)
+    return float(max(np.ptp(rates[family == f]) for f in np.unique(family)))
 
 
 def _sample(rows: Rows) -> np.ndarray | None:
