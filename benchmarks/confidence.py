@@ -35,7 +35,7 @@ from eifffel.datasets import fetch_adult, make_biased_classification
 from eifffel.groups import Groups
 from eifffel.intervals import difference_limit, score_limit
 from eifffel.leaves import PlacedRows
-from eifffel.path import measure_rows
+from eifffel.measuring import measure_rows
 from eifffel.strategies import ShiftOrder
 
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))

@@ -15,7 +15,7 @@ LAYERS = [
     ["tracing", "storage"],
     ["display", "path"],
     ["record", "verdict"],
-    ["rules", "selection"],
+    ["measuring", "rules", "selection"],
     ["counts", "strategies"],
     ["scoring", "objective"],
     ["leaves"],

@@ -135,7 +135,7 @@ def test_the_four_fifths_rule_with_confidence():
     near = clf.path_.select(ratio=0.95, confidence=0.9)
     assert near.step > 0
     assert counts.ratio_limits(0.95, 0.9)[near.step] <= 0 < counts.ratio_limits(0.95, 0.9)[near.step - 1]
-    several = fit(S["race"]).path_
+    several = fit(S["race"], strategy="leaf").path_
     with pytest.warns(
         ConstraintNotMetWarning, match=r"ratio=1 with confidence=0.9 is not met: not even step \d+, which"
     ):
@@ -189,6 +189,10 @@ def test_labels_of_several_kinds_become_favourable_or_not():
     with pytest.raises(ValueError, match="favorable is empty; name the label"):
         fit(labels=kinds, favorable=set())
     assert fit(favorable={1}).selection_ == fit(favorable=1).selection_
+    # One good label stands against all others.
+    one = fit(labels=kinds, favorable={"approved"})
+    assert one.path_.good == frozenset({"approved"})
+    np.testing.assert_array_equal(one.predict(X), fit(labels=(kinds == "approved") * 1).predict(X))
     # A model that was trained elsewhere, on 0 and 1.
     path = trace_path(
         clf.path_.model, X, kinds, sensitive_features=S, favorable=good, select_on=(X, kinds, S), strategy="leaf"

@@ -91,14 +91,21 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return read_two_groups(sensitive_features)
 
     def _read(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        sample_weight: Any,
+        fit_params: dict[str, Any],
+        favorable: int | None = None,
     ) -> GivenRows:
-        """Check and encode the rows given to ``fit``."""
+        """Check and encode the rows given to ``fit``; ``favorable`` is the index of that class, where it is known."""
         check_table(X)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
-        coding = Coding(classes, self._favorable(classes), self._groups(sensitive_features))
+        favorable = self._favorable(classes) if favorable is None else favorable
+        coding = Coding(classes, favorable, self._groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
         sample_weight = spread_weight(sample_weight, len(rows.group))
         routed = self._route(sensitive_features, sample_weight, fit_params)

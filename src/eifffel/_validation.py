@@ -124,13 +124,16 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     return 1
 
 
-def split_favorable(favorable: Any) -> tuple[Any, frozenset[Any] | None]:
-    """The favourable label of a model, and the labels that it stands for where a set of them was named."""
+def split_favorable(favorable: Any, y: Any = None) -> tuple[Any, frozenset[Any] | None]:
+    """The favourable label of a model, and the labels that it stands for where a set of them was named.
+
+    A set of one label stands for it against all others where ``y`` has more than two.
+    """
     if not isinstance(favorable, set | frozenset | list | tuple):
         return favorable, None
     if not favorable:
         raise ValueError("favorable is empty; name the label, or the labels, that are good for a person")
-    if len(favorable) == 1:
+    if len(favorable) == 1 and (y is None or len(read_column("y", y)[1]) <= 2):
         return next(iter(favorable)), None
     return 1, frozenset(favorable)
 

@@ -200,13 +200,13 @@ class EiFFFeLClassifier(HeldOutClassifier):
                 f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
                 "trace_path, which edits it as it is"
             )
-        favorable, good = split_favorable(self.favorable)
+        favorable, good = split_favorable(self.favorable, y)
         if self._frozen:
             view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
         if good is not None:
             y = join_labels("y", y, good)
-        given = self._read(X, y, sensitive_features, sample_weight, fit_params)
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params, None if good is None else 1)
         scoring, selection = self._split(given)
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)

@@ -206,7 +206,7 @@ def measure(
     0.5
     """
     check_choice("metric", metric, list(METRICS))
-    favorable, good = split_favorable(favorable)
+    favorable, good = split_favorable(favorable, y_true)
     if good is not None:
         join_labels("y_true", y_true, good)
     classes = check_binary_labels(y_true) if good is None else np.array([0, 1])

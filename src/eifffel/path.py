@@ -12,7 +12,7 @@ from sklearn.utils import indexable
 from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import check_choice, check_confidence, check_step, check_table
-from eifffel.coding import Coding, Rows
+from eifffel.coding import Coding
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
@@ -26,11 +26,12 @@ from eifffel.exceptions import (
 )
 from eifffel.groups import Groups, show_group
 from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.measuring import RowsAtHand, measure_rows
 from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
-from eifffel.selection import Selection, select_step, warn_of_seen_rows
+from eifffel.selection import Selection, select_step, warn_of_fitted_rows, warn_of_seen_rows
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -42,15 +43,6 @@ LEAST_SCALE = 0.5
 
 LABELS = ("unfavorable", "favorable")
 ROLES = ("unprivileged", "privileged")
-
-
-@dataclass(frozen=True, eq=False)
-class RowsAtHand:
-    """Rows as they were given, and how many of them are decided favourably after each step, in units."""
-
-    X: Any
-    rows: Rows
-    favorable: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +243,8 @@ class FairnessPath:
             objective=objective,
             seen=confidence is not None and self.seen,
         )
+        if confidence is not None and self.order.fits_rows(self.counts.rows):
+            warn_of_fitted_rows(self.counts.rows)
         if rule != "paper" and not self._said and self.seen:
             warn_of_seen_rows(self.counts.rows)
             self._said.append(SeenRowsWarning)
@@ -309,7 +303,7 @@ class FairnessPath:
         if not written.holds(wanted):
             raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
         if self.at_hand is not None:
-            self._check_written(written, step)
+            self.at_hand.check_written(written, step)
         record = make_record(
             view,
             written,
@@ -330,24 +324,6 @@ class FairnessPath:
                 NarrowProbabilitiesWarning,
             )
         return model
-
-    def _check_written(self, written: EnsembleView, step: int) -> None:
-        """Raise unless the written model decides the rows at hand as the path says."""
-        assert self.at_hand is not None
-        X, rows = self.at_hand.X, self.at_hand.rows
-        written.verify(X)
-        off_by = np.abs(rows.weigh_cells(written.decides(X)) - self.at_hand.favorable[step])
-        if not off_by.any():
-            return
-        # A row whose score is within rounding of the threshold may go either way.
-        score = written.model_score(X) - written.threshold
-        near = rows.weigh_cells(np.abs(score) <= written.rounding)
-        if (off_by > near).any():
-            raise ViewMismatchError(
-                f"the edited {type(self.model).__name__} decides {int(off_by.sum())} rows otherwise than the path says "
-                f"for step {step}. If X was changed since, trace or measure again; else please report this with the "
-                "versions of the libraries"
-            )
 
     def flips(self, step: int) -> np.ndarray:
         """One record per leaf that is edited at ``step``, in the order of flipping, or the most shifted first.
@@ -482,25 +458,3 @@ class FairnessPath:
         if not self.order.fits(view.n_leaves) or len(self.leaf_counts.counts) != view.n_leaves:
             raise ValueError("the edits of this path are of other leaves than the model has; it is damaged")
         return view
-
-
-def measure_rows(
-    view: EnsembleView,
-    placed: PlacedRows,
-    order: EditOrder,
-    constraint: Constraint,
-    *,
-    n_jobs: int | None,
-    verbose: int,
-) -> tuple[PathCounts, RowsAtHand]:
-    """Measure every step on rows."""
-    rows = placed.rows
-    favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
-    counts = PathCounts(
-        rows.in_weight(favorable),
-        rows.in_weight(rows.weigh_cells()),
-        placed.name,
-        rows.count_cells().sum(axis=1),
-        constraint,
-    )
-    return counts, RowsAtHand(placed.X, rows, favorable)

@@ -236,6 +236,16 @@ def warn_of_seen_rows(rows: str) -> None:
     )
 
 
+def warn_of_fitted_rows(rows: str) -> None:
+    """Warn that a step was certified on rows whose features had a part in how groups are weighed."""
+    warn_caller(
+        f"how several groups are weighed in a shift was fitted to features of the {rows}: where these give the group "
+        "away and groups are small, limits with confidence are too narrow. Ask for it on other rows, as in "
+        "path.measure(X, y, sensitive_features).select(epsilon=..., confidence=...), or take strategy='leaf'",
+        SeenRowsWarning,
+    )
+
+
 def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> None:
     """Raise unless rows can say something of other people."""
     if seen:

@@ -19,7 +19,8 @@ from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.groups import EACH, ERROR, Groups, read_groups
 from eifffel.leaves import PlacedRows, count_leaves
-from eifffel.path import FairnessPath, measure_rows
+from eifffel.measuring import measure_rows
+from eifffel.path import FairnessPath
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
 
 
@@ -154,7 +155,7 @@ def trace_groups(
 ) -> FairnessPath:
     """`trace_path` for groups that are known beforehand, whether or not all are among the scoring rows."""
     check_n_jobs(n_jobs)
-    favorable, good = split_favorable(favorable)
+    favorable, good = split_favorable(favorable, y)
     view = view_ensemble(model, favorable=favorable)
     resolve_strategy(strategy, view)
     check_choice("direction", direction, DIRECTIONS)

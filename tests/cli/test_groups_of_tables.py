@@ -118,8 +118,12 @@ def test_people_whose_group_is_missing(folder):
 
 def test_several_labels_that_are_good_for_a_person(folder):
     words = ("fit", "kinds.csv", "--target", "outcome", "--sensitive", "sex", "--out", "kinds.skops")
-    said = error_of(run(*words, "--favorable", "approved", cwd=folder))
+    said = error_of(run(*words, cwd=folder))
     assert "has 3 values, 'approved', 'approved in part', 'refused', and must have two; name all that are good" in said
+    said = error_of(run(*words, "--favorable", "approved,aproved", cwd=folder))
+    assert "has 3 values" in said
+    one = run(*words, "--favorable", "approved", "--out", "one.skops", "--json", cwd=folder)
+    assert json.loads(one.stdout)["favorable"] == "approved"
     done = run(*words, "--favorable", "approved,approved in part", "--json", cwd=folder)
     assert done.returncode in (0, 3), done.stderr
     assert json.loads(done.stdout)["favorable"] == "approved or approved in part"

@@ -320,15 +320,14 @@ def cut_table(
 
 def find_good(frame: pd.DataFrame, task: Task, path: Path) -> Task:
     """The task with the labels that are good for a person where ``--favorable`` names several of them."""
-    good = split_names(task.favorable)
-    if len(good) < 2 or task.target is None or task.labels is not None:
+    if task.favorable is None or task.target is None or task.labels is not None:
         return task
     y = _values(frame[find_column(frame, task.target, "--target", path)].dropna())
-    if task.favorable in set(map(str, y.tolist())):  # one label with a comma in it
-        return task
-    for name in good:
-        _match(name, y, f"--favorable: column {task.target!r}")
-    bad = sorted(set(map(str, y.tolist())) - set(good))
+    known = set(map(str, y.tolist()))
+    good = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
+    if len(known) <= 2 or not set(good) <= known:
+        return task  # as it is, or refused for what it is
+    bad = sorted(known - set(good))
     if not bad:
         raise ValueError(f"--favorable names every label of column {task.target!r}; leave at least one out")
     labels = (" or ".join(bad) if len(bad) <= SHOWN else "other", " or ".join(good))

@@ -152,7 +152,7 @@ def summarize(
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
     original = _original(model, path, record)
-    favorable, good = split_favorable(favorable)
+    favorable, good = split_favorable(favorable, y)
     groups = _known_groups(path, record, sensitive_features, privileged, missing)
     known = groups is not None
     if groups is None:

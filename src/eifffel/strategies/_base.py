@@ -46,6 +46,10 @@ class EditOrder(ABC):
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
         """Warn of what the rows that steps are measured on show of these edits."""
 
+    def fits_rows(self, rows: str) -> bool:
+        """Whether the edits were fitted to features of the rows of that name, on which confidence is then too high."""
+        return False
+
     def fits(self, n_leaves: int) -> bool:
         """Whether these are edits of so many leaves; of a path that was read from a file, nobody knows."""
         return len(self.score) == n_leaves

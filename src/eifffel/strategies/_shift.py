@@ -107,6 +107,9 @@ class ShiftOrder(EditOrder):
                 IndistinctGroupsWarning,
             )
 
+    def fits_rows(self, rows: str) -> bool:
+        return bool(np.isfinite(self.aim)) and rows == "selection rows"
+
     def leaves_at(self, step: int) -> np.ndarray:
         moved = np.flatnonzero(self.score) if step else np.arange(0)
         return moved[np.argsort(-np.abs(self.score[moved]), kind="stable")]
