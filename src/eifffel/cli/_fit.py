@@ -81,7 +81,7 @@ def fit(
     verbose = not quiet
     dropped = split_names(drop)
     frame = read_table(data, separator=separator, verbose=verbose)
-    task = find_good(frame, task, data)
+    task = find_good(frame, task)
     table = cut_table(frame, task, data, drop=dropped, keep_sensitive=keep_sensitive, drop_missing=drop_missing)
     if table.X.shape[1] == 0:
         raise ValueError(f"'{data}' has no column left to be a feature; name fewer in --drop")

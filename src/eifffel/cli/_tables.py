@@ -318,11 +318,11 @@ def cut_table(
     return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
 
 
-def find_good(frame: pd.DataFrame, task: Task, path: Path) -> Task:
+def find_good(frame: pd.DataFrame, task: Task) -> Task:
     """The task with the labels that are good for a person where ``--favorable`` names several of them."""
-    if task.favorable is None or task.target is None or task.labels is not None:
+    if task.favorable is None or task.target not in frame.columns or task.labels is not None:
         return task
-    y = _values(frame[find_column(frame, task.target, "--target", path)].dropna())
+    y = _values(frame[task.target].dropna())
     known = set(map(str, y.tolist()))
     good = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
     if len(known) <= 2 or not set(good) <= known:
