@@ -147,3 +147,29 @@ def test_rates_among_one_label_need_labels():
     constraint = make_constraint("equal_opportunity", read_groups([0, 1]))
     with pytest.raises(ValueError, match="equal_opportunity compares rates among people of one label; give y"):
         constraint.count_sides(np.ones((2, 1)))
+
+
+def test_a_ratio_is_the_smaller_over_the_larger_whoever_has_it():
+    constraint = make_constraint("demographic_parity", read_groups([0, 1], privileged=1))
+    totals = np.full((2, 2), 50)
+    favorable = np.array([[[20, 20], [10, 10]], [[10, 10], [20, 20]], [[0, 0], [20, 20]]])
+    assert constraint.directed
+    assert constraint.worst_ratio(favorable, totals).tolist() == [0.5, 0.5, 0.0]
+
+
+def test_a_group_must_have_rows_enough_in_every_table():
+    constraint = make_constraint("demographic_parity", read_groups(list("xyz")), min_group_rows=10)
+    many, few = np.array([[9, 9], [9, 9], [9, 9]]), np.array([[9, 9], [2, 2], [9, 9]])
+    assert constraint.on_rows(many, rows="rows").left_out == ()
+    assert constraint.on_rows(many, few, rows="rows").left_out == ("y",)
+    assert constraint.on_rows(few, many, rows="rows").left_out == ("y",)
+
+
+def test_what_is_compared_in_words():
+    groups = read_groups(list("xyz"))
+    assert make_constraint("equalized_odds", groups).words == (
+        "largest difference of true positive rates or false positive rates"
+    )
+    assert make_constraint("demographic_parity", groups).words == "largest difference of selection rates"
+    two = make_constraint("equal_opportunity", read_groups([0, 1], privileged=1))
+    assert two.words == "privileged minus unprivileged true positive rate"

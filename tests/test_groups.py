@@ -144,8 +144,18 @@ def test_other_columns_than_those_known_are_refused():
         ValueError, match="sensitive_features of rows has 1 columns, and the groups are of 2: 'sex', 'race'"
     ):
         groups.encode(SEX, SEX, rows="rows")
-    with pytest.raises(ValueError, match="has the column 'race' in the place of 'sex'; give the same columns"):
-        groups.encode({"race": RACE, "sex": SEX}, SEX, rows="rows")
+    with pytest.raises(
+        ValueError, match="has the column 'age', and the groups are of 'sex', 'race'; give the same col"
+    ):
+        groups.encode({"age": RACE, "sex": SEX}, SEX, rows="rows")
+    # In another order they are known by their names, and one column by itself whatever it is called.
+    np.testing.assert_array_equal(
+        groups.encode({"race": RACE, "sex": SEX}, SEX, rows="rows")[0], groups.encode(BOTH, SEX, rows="rows")[0]
+    )
+    alone = read_groups({"sex": SEX})
+    np.testing.assert_array_equal(
+        alone.encode({"gender": SEX}, SEX, rows="rows")[0], alone.encode(SEX, SEX, rows="rows")[0]
+    )
     with pytest.raises(
         ValueError, match=r"sensitive_features of rows \(race\) has 'w', not among the groups 'x', 'y', 'z'"
     ):
@@ -166,3 +176,26 @@ def test_methods_of_two_groups_say_what_to_do_with_more():
     assert read_two_groups(SEX).values == ("f", "m")
     with pytest.raises(ValueError, match=r"must have two values here, got 3: 'x', 'y', 'z'. Pass a column that says"):
         read_two_groups(RACE)
+
+
+def test_rows_of_several_values_are_columns_without_names():
+    rows = list(zip(SEX, RACE, strict=True))
+    assert read_groups(rows).columns == read_groups(BOTH).columns
+    assert codes(read_groups(BOTH), rows) == codes(read_groups(BOTH), BOTH)
+    with pytest.raises(ValueError, match="rows of several lengths; give each row one value of each attribute"):
+        read_groups([("f", "x"), ("m",)])
+
+
+def test_bands_of_numbers_are_known_by_their_names():
+    pandas = pytest.importorskip("pandas")
+    bands = pandas.cut(pandas.Series([5, 25, 35, 105] * 3), [0, 20, 30, 100, 120])
+    groups = read_groups(bands)
+    assert groups.values == ("(0, 20]", "(20, 30]", "(30, 100]", "(100, 120]")
+    assert groups.encode(bands, bands, rows="rows")[0].tolist() == [0, 1, 2, 3] * 3
+
+
+def test_two_columns_of_one_name_are_refused():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame([["f", "x"], ["m", "y"]], columns=["sex", "sex"])
+    with pytest.raises(ValueError, match="sensitive_features has more than one column named 'sex'; rename them"):
+        read_groups(frame)

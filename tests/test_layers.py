@@ -15,7 +15,7 @@ LAYERS = [
     ["tracing", "storage"],
     ["display", "path"],
     ["record", "verdict"],
-    ["measuring", "rules", "selection"],
+    ["flips", "measuring", "rules", "selection"],
     ["counts", "strategies"],
     ["scoring", "objective"],
     ["leaves"],

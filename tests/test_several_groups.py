@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -11,10 +12,13 @@ from eifffel import (
     ConstraintNotMetWarning,
     DiscriminationAwareForestClassifier,
     EiFFFeLClassifier,
+    FewRowsWarning,
+    PrivilegedGroupWarning,
     load,
     save,
     trace_path,
 )
+from eifffel.intervals import difference_interval
 from eifffel.metrics import METRICS, measure
 
 N = 3000
@@ -33,7 +37,8 @@ FOREST = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
 
 
 def fit(groups=S, labels=y, rows=X, model=FOREST, **options):
-    clf = EiFFFeLClassifier(model, random_state=0, **{"epsilon": 0.1, **options})
+    bound = {} if "ratio" in options else {"epsilon": 0.1}
+    clf = EiFFFeLClassifier(model, random_state=0, **{**bound, **options})
     return clf.fit(rows, labels, sensitive_features=groups)
 
 
@@ -56,7 +61,12 @@ def test_each_attribute_is_bounded_by_itself():
     assert chosen.discrimination <= 0.1
     assert chosen.left_out == ("race z",)
     assert chosen.pair[0].split()[0] == chosen.pair[1].split()[0] == max(spread, key=spread.get)
-    assert len(chosen.n_rows) == len(chosen.selection_rates) == 8
+    assert len(chosen.n_rows) == len(chosen.selection_rates) == 6
+    assert chosen.n_rows == tuple((column[rows] == value).sum() for column in S.values() for value in np.unique(column))
+    assert chosen.n_discrimination_rows == len(rows)
+    told = chosen.told()
+    assert [n is None for n in told["n_rows"]] == [n < 10 for n in chosen.n_rows]
+    assert [rate is None for rate in told["selection_rates"]] == [n < 10 for n in chosen.n_rows]
 
 
 def test_the_intersection_bounds_every_combination():
@@ -191,13 +201,21 @@ def test_labels_of_several_kinds_become_favourable_or_not():
     assert fit(favorable={1}).selection_ == fit(favorable=1).selection_
     # One good label stands against all others.
     one = fit(labels=kinds, favorable={"approved"})
-    assert one.path_.good == frozenset({"approved"})
+    assert one.path_.label_sets == ({"approved"}, {"approved with conditions", "refused"})
     np.testing.assert_array_equal(one.predict(X), fit(labels=(kinds == "approved") * 1).predict(X))
     # A model that was trained elsewhere, on 0 and 1.
     path = trace_path(
         clf.path_.model, X, kinds, sensitive_features=S, favorable=good, select_on=(X, kinds, S), strategy="leaf"
     )
-    assert (path.favorable, path.good) == (1, frozenset(good))
+    assert (path.favorable, path.label_sets) == (1, (good, {"refused"}))
+    # Labels that nobody named are neither.
+    with pytest.raises(
+        ValueError, match=r"y of the measured rows has 0, 1, not among the labels 'approved', 'approved"
+    ):
+        path.measure(X, y, S)
+    with pytest.raises(ValueError, match="y of the measured rows has 'Approved', not among the labels"):
+        path.measure(X, np.where(kinds == "approved", "Approved", kinds), S)
+    assert path.measure(X, kinds, S).accuracy[0] == path.accuracy[0]
 
 
 def test_an_edited_model_is_stored_with_what_it_was_bounded_for(tmp_path):
@@ -286,3 +304,61 @@ def test_measured_rows_without_labels_or_with_few_of_a_group():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert odds.path_.metric("equalized_odds_difference")[0] == pytest.approx(odds.path_.discrimination[0])
+
+
+def test_the_interval_ends_where_the_last_of_all_differences_ends():
+    clf = fit(S["race"], min_group_rows=0, strategy="leaf", epsilon=0.5)
+    counts = clf.path_.counts
+    size, part = counts.totals.sum(axis=1), counts.favorable[0].sum(axis=1)
+    limits = {
+        (a, b): difference_interval(part[a], size[a], part[b], size[b], 0.95) for a, b in permutations(range(4), 2)
+    }
+    low, high = counts.interval(0)
+    worst = (counts.worst.high[0], counts.worst.low[0])
+    assert high == max(float(limit[1]) for limit in limits.values())
+    assert low == max(0.0, float(limits[worst][0]))
+    # A group of few people may well differ more than those that are measured to.
+    wide = {pair: float(limit[1]) for pair, limit in limits.items()}
+    assert 3 in max(wide, key=wide.get)
+
+
+def test_few_rows_to_be_certain_by_are_said_of_more_than_two_groups():
+    few = np.where(S["race"] == "z", "z", "w")
+    groups = {"sex": S["sex"], "few": few}
+    clf = fit(groups, epsilon=1.0, strategy="leaf")
+    smallest = (few[clf.selection_rows_] == "z").sum()
+    with pytest.warns(FewRowsWarning, match=f"there are {smallest} selection rows of group 'few z': below 30"):
+        clf.path_.select(epsilon=1.0, confidence=0.9)
+
+
+def test_one_bound_at_a_time():
+    clf = fit(S["race"], ratio=0.7, strategy="leaf")
+    assert clf.at(epsilon=0.2).selection_.ratio is None
+    assert clf.at(epsilon=0.2).at(ratio=0.6).selection_.epsilon is None
+    assert fit(S["race"], epsilon=None, strategy="leaf").selection_.epsilon == 0.05
+    with pytest.raises(ValueError, match=r"epsilon=0.1 and ratio=0.8 are two bounds; give one of them"):
+        fit(S["race"], epsilon=0.1, ratio=0.8)
+
+
+def test_a_group_named_as_privileged_is_not_doubted_where_it_has_the_higher_rate_of_one_kind():
+    # The model favours men who would repay and women who would not.
+    random = np.random.RandomState(0)
+    sex, labels = random.randint(0, 2, 4000), random.randint(0, 2, 4000)
+    decided = np.where(labels == 1, random.rand(4000) < 0.5 + 0.3 * sex, random.rand(4000) < 0.5 - 0.3 * sex)
+    model = RandomForestClassifier(5, random_state=0).fit(np.column_stack([decided, labels, sex]), decided.astype(int))
+    rows = np.column_stack([decided, labels, sex])
+    for privileged in (0, 1):
+        trace_path(model, rows, labels, sensitive_features=sex, constraint="equalized_odds", privileged=privileged)
+    with pytest.warns(PrivilegedGroupWarning):
+        trace_path(model, rows, labels, sensitive_features=sex, constraint="equal_opportunity", privileged=0)
+
+
+def test_columns_of_several_attributes_are_those_who_are_compared():
+    pytest.importorskip("pandas")
+    clf = fit(strategy="leaf")
+    names = ["sex f", "sex m", "race w", "race x", "race y", "race z"]
+    assert list(clf.path_.compared) == names
+    frame = clf.path_.to_frame()
+    assert list(frame.columns[-6:]) == [f"selection_rate_{name}" for name in names]
+    decided = clf.path_.model.predict(X[clf.selection_rows_])
+    assert frame["selection_rate_sex f"][0] == pytest.approx(decided[S["sex"][clf.selection_rows_] == "f"].mean())

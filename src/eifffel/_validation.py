@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -138,13 +138,30 @@ def split_favorable(favorable: Any, y: Any = None) -> tuple[Any, frozenset[Any] 
     return 1, frozenset(favorable)
 
 
-def join_labels(name: str, y: Any, good: frozenset[Any]) -> np.ndarray:
-    """1 where a label is among the ``good`` ones, else 0; each of them must occur, so that none is misspelt."""
-    values, distinct, _ = read_column(name, y)
+class LabelSets(NamedTuple):
+    """The labels of a table that stand for the favourable class, and all others that it had."""
+
+    good: frozenset[Any]
+    bad: frozenset[Any]
+
+    def join(self, name: str, y: Any) -> np.ndarray:
+        """1 where a label is good, else 0; none may be unknown."""
+        values, distinct, _ = read_column(name, y)
+        check_known(name, distinct, [*sorted(self.good, key=str), *sorted(self.bad, key=str)], "the labels")
+        return np.isin(values, list(self.good)).astype(np.uint8)
+
+
+def find_label_sets(name: str, y: Any, good: frozenset[Any], also: Any = None) -> LabelSets:
+    """Which labels are good and which are not; each good one must occur, so that none is misspelt.
+
+    ``also`` are labels of other rows, where some of the others may be seen alone.
+    """
+    distinct = read_column(name, y)[1]
     unknown = [label for label in good if not any(equal(label, value) for value in distinct)]
     if unknown:
         raise ValueError(f"favorable names {listed(unknown)}, not among the labels of {name}, {listed(distinct)}")
-    return np.isin(values, list(good)).astype(np.int64)
+    more = [] if also is None else read_column("y", also)[1]
+    return LabelSets(good, frozenset([*distinct, *more]) - good)
 
 
 def check_binary_labels(y: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from eifffel._validation import (
     check_favorable,
     check_n_jobs,
     check_number,
-    join_labels,
+    find_label_sets,
     split_favorable,
 )
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
@@ -21,7 +21,7 @@ from eifffel.ensembles import find_view, view_ensemble
 from eifffel.groups import EACH, ERROR, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
-from eifffel.selection import Selection, check_bounds
+from eifffel.selection import EPSILON, Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
 from eifffel.tracing import trace_groups
 
@@ -40,9 +40,9 @@ class EiFFFeLClassifier(HeldOutClassifier):
         A forest, a boosted ensemble of scikit-learn, LightGBM, XGBoost or CatBoost, or something around one; see
         `trace_path`. One that is already fitted is passed as ``FrozenEstimator(model)``: nothing is refitted, and the
         rows given to ``fit`` only score leaves and select the step.
-    epsilon : float in [0, 1]
+    epsilon : float in [0, 1], optional
         Bound on discrimination: on the difference of selection rates between any two groups, or of other rates that
-        ``constraint`` names.
+        ``constraint`` names. 0.05, unless ``ratio`` is given.
     ratio : float in (0, 1], optional
         In place of epsilon, bound on the smallest of these rates divided by the largest: 0.8 is the four-fifths rule.
     alpha : float in [0, 1], optional
@@ -119,7 +119,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self,
         estimator: Any,
         *,
-        epsilon: float = 0.05,
+        epsilon: float | None = None,
         ratio: float | None = None,
         alpha: float | None = None,
         confidence: float | None = None,
@@ -178,7 +178,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         **fit_params
             Passed on to the ``fit`` of the estimator.
         """
-        check_bounds(self.epsilon, self.ratio, self.alpha, self.rule, self.confidence, self.objective)
+        check_bounds(self._epsilon, self.ratio, self.alpha, self.rule, self.confidence, self.objective)
         check_constraint(self.constraint)
         check_number("min_group_rows", self.min_group_rows, at_least=0, integer=True)
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
@@ -204,8 +204,9 @@ class EiFFFeLClassifier(HeldOutClassifier):
         if self._frozen:
             view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
-        if good is not None:
-            y = join_labels("y", y, good)
+        label_sets = None if good is None else find_label_sets("y", y, good)
+        if label_sets is not None:
+            y = label_sets.join("y", y)
         given = self._read(X, y, sensitive_features, sample_weight, fit_params, None if good is None else 1)
         scoring, selection = self._split(given)
         model = self._train(given, scoring)
@@ -226,8 +227,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
-        if good is not None:
-            self.path_ = replace(self.path_, good=good)
+        if label_sets is not None:
+            self.path_ = replace(self.path_, label_sets=label_sets)
         self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
         return self._select()
 
@@ -258,6 +259,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
         check_is_fitted(self, "estimator_")
         if epsilon is not UNCHANGED and ratio is UNCHANGED:
             ratio = None
+        elif ratio is not UNCHANGED and epsilon is UNCHANGED:
+            epsilon = None
         given = {
             "epsilon": epsilon,
             "ratio": ratio,
@@ -280,6 +283,10 @@ class EiFFFeLClassifier(HeldOutClassifier):
         records["row"], records["before"], records["after"] = rows, before[rows], after[rows]
         return records
 
+    @property
+    def _epsilon(self) -> float | None:
+        return EPSILON if self.epsilon is None and self.ratio is None else self.epsilon
+
     def _favorable(self, classes: np.ndarray) -> int:
         return check_favorable(classes, split_favorable(self.favorable)[0])
 
@@ -288,7 +295,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
 
     def _select(self) -> "EiFFFeLClassifier":
         self.selection_: Selection = self.path_.select(
-            epsilon=self.epsilon if self.ratio is None else None,
+            epsilon=self._epsilon,
             ratio=self.ratio,
             alpha=self.alpha,
             rule=self.rule,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import check_aligned, check_known, check_length, read_column
+from eifffel._validation import LabelSets, check_aligned, check_known, check_length, read_column
 from eifffel.groups import Groups
 
 
@@ -52,6 +52,20 @@ class Rows:
         label = None if self.label is None else self.label[part]
         return replace(self, group=self.group[part], label=label, weight=self.weight[part])
 
+    def by_cell(self) -> np.ndarray:
+        """The places of all rows, those of a cell together and shuffled; in the same way each time."""
+        shuffled = np.random.default_rng(0).permutation(len(self.group))
+        return shuffled[np.argsort(self.cell[shuffled], kind="stable")]
+
+    def halve(self) -> np.ndarray:
+        """Which rows are in a half of them, drawn from each cell; of an odd number the smaller half."""
+        places = self.by_cell()
+        places = places[self.weight[places] > 0]
+        cell = self.cell[places]
+        inside = np.zeros(len(self.group), bool)
+        inside[places] = (np.arange(len(places)) - np.searchsorted(cell, cell)) % 2 == 1
+        return inside
+
     def for_ratios(self, units: np.ndarray) -> np.ndarray:
         """Sums of ``weight`` as integers where products of two of them fit 63 bits, else as float64.
 
@@ -85,14 +99,14 @@ class Coding:
     favorable : int
         Index of the favourable class in ``classes``.
     groups : Groups
-    good : frozenset, optional
+    label_sets : LabelSets, optional
         The labels of a table that stand for the favourable class, where the model knows only that.
     """
 
     classes: np.ndarray
     favorable: int
     groups: Groups
-    good: frozenset[Any] | None = None
+    label_sets: LabelSets | None = None
 
     def encode(
         self,
@@ -113,13 +127,14 @@ class Coding:
         check_aligned(f"y of {rows}", y, X)
         label = None
         if y is not None:
-            labels, distinct, _ = read_column(f"y of {rows}", y)
-            check_length(f"y of {rows}", labels, n_rows)
-            if self.good is None:
-                check_known(f"y of {rows}", distinct, self.classes.tolist(), "the labels")
+            what = f"y of {rows}"
+            if self.label_sets is None:
+                labels, distinct, _ = read_column(what, y)
+                check_known(what, distinct, self.classes.tolist(), "the labels")
                 label = (labels == self.classes[self.favorable]).astype(np.uint8)
             else:
-                label = np.isin(labels, list(self.good)).astype(np.uint8)
+                label = self.label_sets.join(what, y)
+            check_length(what, label, n_rows)
         weight, unit = _check_weight(sample_weight, n_rows, rows)
         if known is not None:
             weight = weight * known

@@ -83,9 +83,9 @@ class Constraint:
     @property
     def words(self) -> str:
         """What the discrimination is the difference of."""
-        if len(self.names) == 2 and self.directed:
+        if self.directed:
             return f"privileged minus unprivileged {self.rate}"
-        return f"largest difference of {self.rate}s"
+        return f"largest difference of {' or '.join(f'{RATES[label]}s' for label in CONSTRAINTS[self.name])}"
 
     @property
     def needs_labels(self) -> bool:
@@ -100,6 +100,15 @@ class Constraint:
             kept.append(np.all(self.kept[begin : begin + n].reshape(n_labels, -1), axis=0))
             begin += n
         return kept
+
+    def by_attribute(self, groups: Groups) -> list[tuple[str, "Constraint"]]:
+        """The name of each attribute of the groups that is bounded, and what of the constraint is about it."""
+        n_labels = len(CONSTRAINTS[self.name])
+        parts = [
+            (attribute.name, replace(self, kept=self.kept & (self.family // n_labels == k)))
+            for k, attribute in enumerate(groups.attributes)
+        ]
+        return [(name, part) for name, part in parts if len(part.pairs)]
 
     @property
     def left_out(self) -> tuple[str, ...]:

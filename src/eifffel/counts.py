@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from eifffel import metrics
 from eifffel.constraints import Constraint, Worst
 from eifffel.intervals import CONFIDENCE, difference_interval, difference_limit, ratio_interval, ratio_limit
 from eifffel.objective import Objective, measure_drop, measure_objective
@@ -70,11 +69,6 @@ class PathCounts:
     def ratio(self) -> np.ndarray:
         """The smallest ratio of two rates after each step, shape (n_steps + 1,); NaN where all are 0."""
         return self.constraint.worst_ratio(self.favorable, self.totals)
-
-    @cached_property
-    def selection_rates(self) -> np.ndarray:
-        """Share of favourable decisions after each step per group, shape (n_steps + 1, n_groups)."""
-        return metrics.selection_rate(self.favorable, self.totals)
 
     def objective(self, objective: Objective) -> np.ndarray:
         """Accuracy, balanced accuracy or mean cost after each step."""

@@ -31,6 +31,8 @@ MISSING = (ERROR, OWN_GROUP, DROP)
 UNKNOWN = "(missing)"
 # More are numbers rather than groups.
 MOST_GROUPS = 50
+# Nothing that leaves the hands of whoever has the rows describes fewer people.
+FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,10 @@ class Groups:
         members = np.concatenate([attribute.members for attribute in self.attributes])
         return np.einsum("vg,...gl->...vl", members.astype(counts.dtype), counts)
 
+    def count_people(self, n_rows: np.ndarray) -> np.ndarray:
+        """How many people there are of each that is compared, from how many there are of each group."""
+        return self.count_compared(n_rows[:, None])[:, 0]
+
     def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
         """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.
 
@@ -136,21 +142,10 @@ class Groups:
         """
         n_rows = _num_samples(X)
         code, known = np.zeros(n_rows, np.uint8), np.ones(n_rows, bool)
-        given = split_columns(sensitive_features)
-        if len(given) != len(self.columns):
-            raise ValueError(
-                f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
-                f"{listed(self.names)}; give the same columns"
-            )
-        for (name, column), expected, values in zip(given, self.names, self.columns, strict=True):
-            if name and expected and name != expected:
-                raise ValueError(
-                    f"sensitive_features of {rows} has the column {name!r} in the place of {expected!r}; give the same "
-                    "columns in the same order"
-                )
+        for (name, column), values in zip(self._own_columns(sensitive_features, rows), self.columns, strict=True):
             what = _named(f"sensitive_features of {rows}", name)
             check_aligned(what, column, X)
-            found, distinct, gaps = read_column(what, column, gaps=self.missing != ERROR, remedy=REMEDY)
+            found, distinct, gaps = _read(what, column, self.missing)
             check_length(what, gaps, n_rows)
             if self.missing == OWN_GROUP and gaps.any():
                 distinct.append(UNKNOWN)
@@ -162,6 +157,25 @@ class Groups:
                 known &= ~gaps
             code = code * np.uint8(len(values)) + own
         return code, None if known.all() else known
+
+    def _own_columns(self, sensitive_features: Any, rows: str) -> list[tuple[str, Any]]:
+        """The columns that were given and their names, in the order of these groups; of one, whatever its name."""
+        given = split_columns(sensitive_features)
+        if len(given) != len(self.columns):
+            raise ValueError(
+                f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
+                f"{listed(self.names)}; give the same columns"
+            )
+        names = [name for name, _ in given]
+        if len(given) == 1 or not all(names) or not all(self.names):
+            return given
+        for name in names:
+            if name not in self.names:
+                raise ValueError(
+                    f"sensitive_features of {rows} has the column {name!r}, and the groups are of "
+                    f"{listed(self.names)}; give the same columns"
+                )
+        return [given[names.index(name)] for name in self.names]
 
     def privileged_last(self, index: int) -> "Groups":
         """The same two groups, of which the one at the place given is privileged and stands last."""
@@ -221,10 +235,10 @@ def read_groups(
     columns = []
     for k, (name, column) in enumerate(first):
         what = _named("sensitive_features", name)
-        _, values, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
+        _, values, gaps = _read(what, column, missing)
         unknown = gaps.any()
         if len(values) > 2 and len(others) == len(first):
-            _, more, gaps = read_column(what, others[k][1], gaps=missing != ERROR, remedy=REMEDY)
+            _, more, gaps = _read(what, others[k][1], missing)
             values = _sorted(what, [*values, *(value for value in more if not any(equal(value, v) for v in values))])
             unknown |= gaps.any()
         columns.append([*values, UNKNOWN] if missing == OWN_GROUP and unknown else values)
@@ -269,9 +283,15 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
         raise ValueError(
             "sensitive_features is missing; pass the group of each row, such as sensitive_features=df['sex']"
         )
+    if isinstance(sensitive_features, list) and sensitive_features and isinstance(sensitive_features[0], tuple | list):
+        sensitive_features = _as_array(sensitive_features)
     if isinstance(sensitive_features, Mapping):
         columns = [(str(name), column) for name, column in sensitive_features.items()]
     else:
+        names = [] if isinstance(sensitive_features, np.ndarray) else list(getattr(sensitive_features, "columns", []))
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"sensitive_features has more than one column named {name!r}; rename them")
         frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             columns = [(str(series.name), series.to_native()) for series in frame.iter_columns()]
@@ -297,6 +317,24 @@ def take_rows(sensitive_features: Any, part: np.ndarray) -> Any:
 def show_group(value: Any) -> str:
     """A group in words."""
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _as_array(rows: Any) -> np.ndarray:
+    """Rows of several values as a table of them."""
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("sensitive_features has rows of several lengths; give each row one value of each attribute")
+    table = np.empty((len(rows), len(rows[0]) if rows else 0), object)
+    for k, row in enumerate(rows):
+        table[k] = list(row)
+    return table
+
+
+def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """What `read_column` gives of a column of groups; bands of numbers, as pandas cuts them, by their names."""
+    found, distinct, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
+    if any(type(value).__name__ == "Interval" for value in distinct):
+        return np.array([str(value) for value in found], object), [str(value) for value in distinct], gaps
+    return found, distinct, gaps
 
 
 def _named(what: str, name: str) -> str:

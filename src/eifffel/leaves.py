@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from eifffel import _kernels
 from eifffel._parallel import run_threads
@@ -30,6 +31,11 @@ class PlacedRows:
     index: np.ndarray
     rows: Rows
     name: str
+
+    def take(self, part: np.ndarray, name: str) -> "PlacedRows":
+        """The rows at the places ``part``, under a name."""
+        index = np.ascontiguousarray(self.index[:, part])
+        return PlacedRows(_safe_indexing(self.X, part), index, self.rows.take(part), name)
 
 
 @dataclass(frozen=True, eq=False)

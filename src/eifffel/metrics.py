@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_binary_labels, check_choice, check_favorable, join_labels, split_favorable
+from eifffel._validation import check_binary_labels, check_choice, check_favorable, find_label_sets, split_favorable
 from eifffel.coding import Coding
 from eifffel.groups import EACH, ERROR, Groups, read_groups
 
@@ -207,11 +207,10 @@ def measure(
     """
     check_choice("metric", metric, list(METRICS))
     favorable, good = split_favorable(favorable, y_true)
-    if good is not None:
-        join_labels("y_true", y_true, good)
+    label_sets = None if good is None else find_label_sets("y_true", y_true, good)
     classes = check_binary_labels(y_true) if good is None else np.array([0, 1])
     groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
-    coding = Coding(classes, check_favorable(classes, favorable), groups, good)
+    coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
     truth = coding.encode(y_true, y_true, sensitive_features, sample_weight, rows="y_true")
     decided = coding.encode(y_true, y_pred, sensitive_features, sample_weight, rows="y_pred").label
     chosen, totals = truth.in_weight(truth.weigh_cells(np.asarray(decided) == 1)), truth.in_weight(truth.weigh_cells())

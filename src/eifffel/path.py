@@ -11,7 +11,7 @@ from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import check_choice, check_confidence, check_step, check_table
+from eifffel._validation import LabelSets, check_choice, check_confidence, check_step, check_table
 from eifffel.coding import Coding
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
@@ -24,6 +24,7 @@ from eifffel.exceptions import (
     ViewMismatchError,
     warn_caller,
 )
+from eifffel.flips import list_flips
 from eifffel.groups import Groups, show_group
 from eifffel.leaves import LeafCounts, PlacedRows
 from eifffel.measuring import RowsAtHand, measure_rows
@@ -31,7 +32,7 @@ from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
-from eifffel.selection import Selection, select_step, warn_of_fitted_rows, warn_of_seen_rows
+from eifffel.selection import Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -65,8 +66,8 @@ class FairnessPath:
         What is bounded.
     favorable : label
         The favourable class.
-    good : frozenset or None
-        The labels of a table that it stands for, where there are several.
+    label_sets : LabelSets or None
+        The labels of a table that it stands for, and the others, where there are several.
     order : EditOrder
         What is edited at each step.
     leaf_counts : LeafCounts
@@ -76,6 +77,9 @@ class FairnessPath:
     accuracy_counts : PathCounts
         On the rows that accuracy is measured on: the selection rows, or the scoring rows where the selection rows
         have no labels.
+    apart : PathCounts or None
+        On those of the selection rows that no part of the edits was fitted to, where some were: they alone can say
+        something with confidence.
     fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
     at_hand : RowsAtHand or None
@@ -93,11 +97,12 @@ class FairnessPath:
     grouping: Groups
     constraint: Constraint
     favorable: Any
-    good: frozenset[Any] | None
+    label_sets: LabelSets | None
     order: EditOrder
     leaf_counts: LeafCounts
     counts: PathCounts
     accuracy_counts: PathCounts
+    apart: PathCounts | None
     fingerprint: str
     at_hand: RowsAtHand | None = None
     scored: Any = None
@@ -140,10 +145,16 @@ class FairnessPath:
         """
         return self.counts.discrimination
 
-    @property
+    @cached_property
     def selection_rates(self) -> np.ndarray:
-        """Share of favourable decisions after each step per group, shape (n_steps + 1, n_groups), on the same rows."""
-        return self.counts.selection_rates
+        """Share of favourable decisions after each step, on the same rows: shape (n_steps + 1, n_compared).
+
+        Of the two groups, or of all that `compared` names.
+        """
+        favorable, totals = (
+            self.grouping.count_compared(table) for table in (self.counts.favorable, self.counts.totals)
+        )
+        return metrics.selection_rate(favorable, totals)
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -167,7 +178,11 @@ class FairnessPath:
         check_confidence(confidence)
         if self.counts.weighted:
             raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
-        return self.counts.limits(confidence)
+        return self.counts_for(confidence).limits(confidence)
+
+    def counts_for(self, confidence: float | None) -> PathCounts:
+        """The counts by which a step is chosen, with confidence or without."""
+        return self.counts if confidence is None or self.apart is None else self.apart
 
     @cached_property
     def seen(self) -> bool:
@@ -231,7 +246,7 @@ class FairnessPath:
         Selection
         """
         selection = select_step(
-            self.counts,
+            self.counts_for(confidence),
             self.accuracy_counts,
             self.grouping,
             self.order.safest,
@@ -243,8 +258,6 @@ class FairnessPath:
             objective=objective,
             seen=confidence is not None and self.seen,
         )
-        if confidence is not None and self.order.fits_rows(self.counts.rows):
-            warn_of_fitted_rows(self.counts.rows)
         if rule != "paper" and not self._said and self.seen:
             warn_of_seen_rows(self.counts.rows)
             self._said.append(SeenRowsWarning)
@@ -311,7 +324,7 @@ class FairnessPath:
             direction=self.direction,
             grouping=self.grouping,
             constraint=self.constraint,
-            good=self.good,
+            label_sets=self.label_sets,
             step=step,
             scale=scale,
         )
@@ -333,41 +346,23 @@ class FairnessPath:
         shifted; ``step``, its first; and the scoring rows in the leaf per group and label, which are called
         `cell_names`. ``pandas.DataFrame(path.flips(step))`` makes a table of it.
         """
-        leaves = self.order.leaves_at(check_step(step, self.n_steps))
-        view = self._view()
-        records = np.empty(
-            len(leaves),
-            [
-                ("tree", np.int64),
-                ("leaf", np.int64),
-                ("before", np.float64),
-                ("after", np.float64),
-                ("score", np.float64),
-                ("step", np.int64),
-                *((cell, np.result_type(self.leaf_counts.unit, np.int64)) for cell in self.cell_names),
-            ],
-        )
-        records["tree"] = view.leaf_tree[leaves]
-        records["leaf"] = view.leaf_node[leaves]
-        records["before"] = view.favor(view.leaf_value)[leaves]
-        records["after"] = view.favor(self.order.edit(view, step)[0])[leaves]
-        records["score"] = self.order.score[leaves]
-        records["step"] = self.order.step_of(leaves)
-        cells = self.leaf_counts.counts[leaves].reshape(len(leaves), len(self.cell_names))
-        for cell, counts in zip(self.cell_names, cells.T, strict=True):
-            records[cell] = counts * self.leaf_counts.unit
-        return records
+        step = check_step(step, self.n_steps)
+        return list_flips(self._view(), self.order, self.leaf_counts, self.cell_names, step)
 
     @property
-    def group_names(self) -> tuple[str, ...]:
-        """What columns of numbers about each group are called: of two, by their roles, else by the groups."""
-        roles = len(self.groups) == 2 and self.grouping.privileged[0] is not None
-        return ROLES if roles else tuple(map(show_group, self.groups))
+    def compared(self) -> tuple[str, ...]:
+        """What numbers about those who are compared are called: of two groups, by their roles, else by their values."""
+        return ROLES if self._has_roles else self.grouping.compared
 
     @property
     def cell_names(self) -> tuple[str, ...]:
         """What the counts of each group and label are called, ``unprivileged_unfavorable`` and so on."""
-        return tuple(f"{group}_{label}" for group in self.group_names for label in LABELS)
+        groups = ROLES if self._has_roles else map(show_group, self.groups)
+        return tuple(f"{group}_{label}" for group in groups for label in LABELS)
+
+    @property
+    def _has_roles(self) -> bool:
+        return len(self.groups) == 2 and self.grouping.privileged[0] is not None
 
     def rules(
         self, step: int, feature_names: Sequence[str] | None = None, *, which: Sequence[int] | None = None
@@ -403,14 +398,14 @@ class FairnessPath:
         check_table(X)
         (X,) = indexable(X)
         view = self._view()
-        coding = Coding(view.classes, view.favorable, self.grouping, self.good)
+        coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
         constraint = self.constraint.on_rows(rows.count_cells(), rows="the measured rows")
         index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
         placed = PlacedRows(X, index, rows, "measured rows")
         counts, at_hand = measure_rows(view, placed, self.order, constraint, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
-        return replace(self, counts=counts, accuracy_counts=accuracy_counts, at_hand=at_hand, known=None)
+        return replace(self, counts=counts, accuracy_counts=accuracy_counts, apart=None, at_hand=at_hand, known=None)
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """One row per step: its position, discrimination, accuracy and selection rates.
@@ -429,8 +424,7 @@ class FairnessPath:
             f"{where}accuracy": self.accuracy,
             f"{where}accuracy_drop": self.accuracy_drop,
             **{
-                f"selection_rate_{name}": rate
-                for name, rate in zip(self.group_names, self.selection_rates.T, strict=True)
+                f"selection_rate_{name}": rate for name, rate in zip(self.compared, self.selection_rates.T, strict=True)
             },
         }
         return nw.from_dict(columns, backend=backend).to_native()

@@ -3,11 +3,11 @@
 A record is a dict of plain values and one array, so that a pickle of the model needs no eifffel to be read.
 """
 
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from eifffel._validation import LabelSets
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchError
@@ -21,7 +21,7 @@ RECORD_KEYS = (
     "grouping",
     "constraint",
     "favorable",
-    "good",
+    "label_sets",
     "step",
     "scale",
     "digests",
@@ -41,18 +41,18 @@ def make_record(
     direction: str,
     grouping: Groups,
     constraint: Constraint,
-    good: frozenset[Any] | None,
+    label_sets: LabelSets | None,
     step: int,
     scale: float,
 ) -> dict[str, Any]:
     """The record of an edit from one view of a model to another.
 
     Keys: ``strategy``, ``direction``, ``grouping`` (from which `read_grouping` makes groups), ``constraint`` (its name
-    and ``min_group_rows``), ``favorable``, ``good`` (the labels it stands for, if several), ``step``, ``scale``;
-    ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the
-    bounds and what was measured where they chose the step, if they did; ``summary``, what a report says of the edit, as
-    JSON, and ``task``, the columns of the table, if the command line made it; ``earlier``, the record of an edit before
-    this one.
+    and ``min_group_rows``), ``favorable``, ``label_sets`` (the labels it stands for, if several, and the others),
+    ``step``, ``scale``; ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before;
+    ``selection``, the bounds and what was measured where they chose the step, if they did; ``summary``, what a report
+    says of the edit, as JSON, and ``task``, the columns of the table, if the command line made it; ``earlier``, the
+    record of an edit before this one.
     """
     return {
         "strategy": strategy,
@@ -66,7 +66,7 @@ def make_record(
         },
         "constraint": {"name": constraint.name, "min_group_rows": constraint.min_rows},
         "favorable": view.classes.tolist()[view.favorable],
-        "good": None if good is None else sorted(good, key=str),
+        "label_sets": None if label_sets is None else [sorted(labels, key=str) for labels in label_sets],
         "step": step,
         "scale": scale,
         "digests": {"before": view.digests, "after": edited.digests},
@@ -90,6 +90,12 @@ def read_grouping(record: dict[str, Any]) -> Groups:
     )
 
 
+def read_label_sets(record: dict[str, Any]) -> LabelSets | None:
+    """The labels that the favourable class stands for, and the others."""
+    stored = record["label_sets"]
+    return None if stored is None else LabelSets(*map(frozenset, stored))
+
+
 def attach_record(model: Any, record: dict[str, Any] | None) -> None:
     """Let a record travel with a model, in the place of any that it has."""
     if record is not None:
@@ -108,7 +114,7 @@ def note_selection(model: Any, selection: Selection) -> None:
     """Say in the record of a model which bounds chose the edit."""
     record = find_record(model)
     if record is not None:
-        record["selection"] = asdict(selection)
+        record["selection"] = selection.told()
 
 
 def note_report(model: Any, *, summary: str, task: dict[str, Any]) -> None:

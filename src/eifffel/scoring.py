@@ -160,9 +160,14 @@ def score_leaves(
 
 
 def _in_order(pairs: np.ndarray, sides: np.ndarray) -> np.ndarray:
-    """The pairs, those of larger sides first; of equal ones by their rows in the leaves, whatever they are called."""
+    """The pairs in an order that follows from how sides spread over the leaves, not from their names or sizes.
+
+    Of several pairs that are the worst, the first is attacked; so it is the same if groups are renamed or copied.
+    """
     if len(pairs) == 1:
         return pairs
-    keys = [(-int(column.sum()), column.tobytes()) for column in sides.T]
+    exact = sides.dtype.kind == "i"
+    shares = [column // max(np.gcd.reduce(column), 1) if exact else column / column.sum() for column in sides.T]
+    keys = [column.tobytes() for column in shares]
     rank = {k: place for place, k in enumerate(sorted(range(len(keys)), key=keys.__getitem__))}
     return np.array(sorted(pairs.tolist(), key=lambda pair: (rank[pair[0]], rank[pair[1]])), np.int64).reshape(-1, 2)

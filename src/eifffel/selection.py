@@ -1,6 +1,6 @@
 """From the counts of a path and a bound to one step."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,13 @@ from scipy.stats import norm
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
-from eifffel.groups import Groups
+from eifffel.groups import FEWEST, Groups
 from eifffel.intervals import difference_limit
+from eifffel.metrics import selection_rate
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 
+# The bound on discrimination where nobody names one.
+EPSILON = 0.05
 RULES = ("first", "most_accurate", "paper")
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
@@ -38,8 +41,11 @@ class Selection:
         Between whom the discrimination is: the rate of the first minus that of the second.
     rate_ratio : float
         The smallest ratio of two of the rates that are compared, at this step; NaN where all are 0.
+    directed : bool
+        Whether it has a sign: there are two sides, and one is the privileged group.
     selection_rates : tuple of floats
-        Share of favourable decisions in each group, of two the unprivileged and the privileged one, at this step.
+        Share of favourable decisions in each group that is compared, of two the unprivileged and the privileged one, at
+        this step.
     constraint : str
         Which rates are compared.
     epsilon, ratio, alpha, rule, confidence, objective
@@ -47,7 +53,9 @@ class Selection:
     discrimination_rows, accuracy_rows : str
         Which rows were measured, such as ``"selection rows"``.
     n_rows : tuple of ints
-        How many ``discrimination_rows`` there are in each group.
+        How many ``discrimination_rows`` there are in each group that is compared.
+    n_discrimination_rows : int
+        How many there are in all.
     left_out : tuple of str
         Groups of too few rows, which are not bounded.
     n_accuracy_rows : int
@@ -68,6 +76,7 @@ class Selection:
     accuracy: float
     accuracy_drop: float
     pair: tuple[str, str]
+    directed: bool
     rate_ratio: float
     selection_rates: tuple[float, ...]
     constraint: str
@@ -78,6 +87,7 @@ class Selection:
     discrimination_rows: str
     accuracy_rows: str
     n_rows: tuple[int, ...]
+    n_discrimination_rows: int
     left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
@@ -92,20 +102,34 @@ class Selection:
         """What was asked for, in words."""
         return f"epsilon={self.epsilon:g}" if self.ratio is None else f"ratio={self.ratio:g}"
 
+    def told(self) -> dict[str, Any]:
+        """Everything as plain data, but for the numbers of groups of fewer than ten people."""
+        few = [n < FEWEST for n in self.n_rows]
+        rates, n_rows = (
+            [None if hide else value for hide, value in zip(few, values, strict=True)]
+            for values in (self.selection_rates, self.n_rows)
+        )
+        return {**asdict(self), "selection_rates": rates, "n_rows": n_rows}
+
+
+def check_one_bound(epsilon: Any, ratio: Any) -> None:
+    """Raise if both a difference and a ratio are bounded."""
+    if epsilon is not None and ratio is not None:
+        raise ValueError(f"epsilon={epsilon!r} and ratio={ratio!r} are two bounds; give one of them")
+    if ratio is not None:
+        check_fraction("ratio", ratio)
+        if ratio == 0:
+            raise ValueError("ratio must be above 0, got 0; 0.8 is the four-fifths rule")
+
 
 def check_bounds(epsilon: Any, ratio: Any, alpha: Any, rule: Any, confidence: Any, objective: Any) -> Objective:
     """Raise if what is asked for makes no sense; the objective, checked."""
     objective = check_objective(objective)
+    check_one_bound(epsilon, ratio)
     if ratio is None:
         check_fraction("epsilon", epsilon)
-    else:
-        check_fraction("ratio", ratio)
-        if ratio == 0:
-            raise ValueError("ratio must be above 0, got 0; 0.8 is the four-fifths rule")
-        if rule == "paper":
-            raise ValueError(
-                "rule='paper' stops at a difference, and ratio is none; give epsilon, or take rule='first'"
-            )
+    elif rule == "paper":
+        raise ValueError("rule='paper' stops at a difference, and ratio is none; give epsilon, or take rule='first'")
     check_alpha(alpha, objective)
     check_choice("rule", rule, RULES)
     check_confidence(confidence, optional=True)
@@ -136,8 +160,6 @@ def select_step(
     ``safest`` is the step from which on, towards the model as it came, bounds are certified with confidence.
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
-    if epsilon is not None and ratio is not None:
-        raise ValueError(f"epsilon={epsilon!r} and ratio={ratio!r} are two bounds; give one of them")
     objective = check_bounds(epsilon, ratio, alpha, rule, confidence, objective)
     if confidence is not None:
         _check_certifiable(counts, confidence, seen)
@@ -166,6 +188,7 @@ def select_step(
             step = int(np.argmax(keeps & allowed))
         else:
             step = int(np.argmin(np.where(keeps & allowed, drop, np.inf)))
+    decided = (counts.favorable[step], counts.totals)
     selection = Selection(
         step=step,
         met=met,
@@ -174,7 +197,8 @@ def select_step(
         accuracy_drop=float(accuracy_counts.drop("accuracy")[step]),
         pair=counts.worst_pair(step),
         rate_ratio=float(counts.ratio[step]),
-        selection_rates=tuple(map(float, counts.selection_rates[step])),
+        directed=counts.constraint.directed,
+        selection_rates=tuple(map(float, selection_rate(*map(groups.count_compared, decided)))),
         constraint=counts.constraint.name,
         epsilon=epsilon,
         ratio=ratio,
@@ -182,7 +206,8 @@ def select_step(
         rule=rule,
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
-        n_rows=tuple(map(int, counts.n_rows)),
+        n_rows=tuple(groups.count_people(counts.n_rows).tolist()),
+        n_discrimination_rows=int(counts.n_rows.sum()),
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
         interval=counts.interval(step, confidence),
@@ -198,7 +223,7 @@ def select_step(
         limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
         warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
     elif confidence is not None:
-        _warn_of_few_rows(selection, groups)
+        _warn_of_few_rows(selection, counts, groups)
     return selection
 
 
@@ -236,16 +261,6 @@ def warn_of_seen_rows(rows: str) -> None:
     )
 
 
-def warn_of_fitted_rows(rows: str) -> None:
-    """Warn that a step was certified on rows whose features had a part in how groups are weighed."""
-    warn_caller(
-        f"how several groups are weighed in a shift was fitted to features of the {rows}: where these give the group "
-        "away and groups are small, limits with confidence are too narrow. Ask for it on other rows, as in "
-        "path.measure(X, y, sensitive_features).select(epsilon=..., confidence=...), or take strategy='leaf'",
-        SeenRowsWarning,
-    )
-
-
 def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> None:
     """Raise unless rows can say something of other people."""
     if seen:
@@ -262,24 +277,25 @@ def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> Non
         )
 
 
-def _warn_of_few_rows(selection: Selection, groups: Groups) -> None:
+def _warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -> None:
     """Warn where a certified step is one that nobody would want, or where certifying is a rough guess."""
-    if len(groups) > 2:  # groups of few rows are left out, and differences have no sign
-        return
-    smallest = int(np.argmin(selection.n_rows))
+    constraint = counts.constraint
+    bounded, size = np.unique(constraint.pairs), constraint.count_sides(counts.totals)
+    smallest = bounded[np.argmin(size[bounded])]
+    name = f"group {constraint.names[smallest]!r}"
     if selection.epsilon is not None and selection.discrimination < -selection.epsilon:
         warn_caller(
             f"epsilon={selection.epsilon:g} is certified, but only by going past zero, and beyond it on that side: on "
-            f"{sum(selection.n_rows):,} {selection.discrimination_rows} step {selection.step} has discrimination "
-            f"{selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the further it must go: "
-            f"choose on more of them, of group {groups[smallest]!r} above all "
-            f"({selection.n_rows[smallest]:,}), or allow a larger epsilon",
+            f"{selection.n_discrimination_rows:,} {selection.discrimination_rows} step {selection.step} has "
+            f"discrimination {selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the "
+            f"further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or allow a larger "
+            "epsilon",
             FewRowsWarning,
         )
-    elif selection.n_rows[smallest] < FEW_ROWS:
+    elif size[smallest] < FEW_ROWS:
         warn_caller(
-            f"there are {selection.n_rows[smallest]} {selection.discrimination_rows} of group {groups[smallest]!r}: "
-            f"below {FEW_ROWS} the confidence is approximate. Choose on more rows",
+            f"there are {size[smallest]} {selection.discrimination_rows} of {name}: below {FEW_ROWS} the confidence is "
+            "approximate. Choose on more rows",
             FewRowsWarning,
         )
 
@@ -296,7 +312,7 @@ def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
             "trace it with privileged= the other one"
-            if selection.epsilon is not None and discrimination[0] < -selection.epsilon and len(selection.n_rows) == 2
+            if selection.epsilon is not None and discrimination[0] < -selection.epsilon and selection.directed
             else ""
         )
     )
@@ -304,7 +320,7 @@ def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
 
 def _between(selection: Selection) -> str:
     """Between whom the discrimination is, where it is not plain."""
-    return "" if len(selection.n_rows) == 2 else f" between {selection.pair[0]} and {selection.pair[1]}"
+    return "" if selection.directed else f" between {selection.pair[0]} and {selection.pair[1]}"
 
 
 def _why_uncertain(selection: Selection, counts: PathCounts, safest: int) -> str:
@@ -312,7 +328,8 @@ def _why_uncertain(selection: Selection, counts: PathCounts, safest: int) -> str
     excess = _excess(counts, selection.epsilon, selection.ratio, selection.confidence)
     step = (
         f"The step given, {selection.step}, has discrimination {selection.discrimination:.4g}{_between(selection)}, at "
-        f"most {selection.upper:.4g} with that confidence, on {sum(selection.n_rows):,} {selection.discrimination_rows}"
+        f"most {selection.upper:.4g} with that confidence, on {selection.n_discrimination_rows:,} "
+        f"{selection.discrimination_rows}"
     )
     more = "larger epsilon" if selection.ratio is None else "smaller ratio"
     if excess[safest] <= 0:
@@ -333,13 +350,13 @@ def _advise(selection: Selection, counts: PathCounts, safest: int) -> str:
     assert selection.epsilon is not None
     assert selection.confidence is not None
     constraint, (high, low) = counts.constraint, (counts.worst.high[safest], counts.worst.low[safest])
+    names = (constraint.names[low], constraint.names[high])
     if counts.discrimination[safest] >= selection.epsilon:
+        between = "" if selection.directed else f" between {names[1]} and {names[0]}"
         return (
-            f"its discrimination is {counts.discrimination[safest]:.4g}{_between(selection)}, so that more rows would "
-            "hardly help"
+            f"its discrimination is {counts.discrimination[safest]:.4g}{between}, so that more rows would hardly help"
         )
     chosen, size = (constraint.count_sides(table)[[low, high]] for table in (counts.favorable[safest], counts.totals))
-    names = (constraint.names[low], constraint.names[high])
     return _rows_needed(chosen / size, size, names, selection.epsilon, selection.confidence)
 
 

@@ -10,7 +10,7 @@ from eifffel._validation import (
     check_n_jobs,
     check_select_on,
     check_table,
-    join_labels,
+    find_label_sets,
     split_favorable,
 )
 from eifffel.coding import Coding, Rows
@@ -168,9 +168,9 @@ def trace_groups(
     asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
     if y is None:
         raise ValueError("y is missing; leaves are scored by the labels of their rows")
-    if good is not None:
-        join_labels("y", y, good)
-    coding = Coding(view.classes, view.favorable, groups, good)
+    also = None if select_on is None else select_rest[0]
+    label_sets = None if good is None else find_label_sets("y", y, good, also)
+    coding = Coding(view.classes, view.favorable, groups, label_sets)
     scoring = coding.encode(X, y, sensitive_features, sample_weight, rows="the scoring rows")
     scoring_X = view.check_rows(X)
     selection = scoring
@@ -190,14 +190,14 @@ def trace_groups(
     if len(groups) == 2:
         given = groups.privileged[0]
         advantage = _advantage(view, scoring_index, X, scoring, asked, n_jobs)
-        if given is not None and advantage * (1 if given == 1 else -1) < 0:
+        if given is not None and (advantage * (1 if given == 1 else -1) < 0).all():
             warn_caller(
                 f"privileged={groups[given]!r}, but the model favours {groups[1 - given]!r} on the scoring rows, and "
                 "flips will favour it still more; leave privileged out to lower the discrimination that there is",
                 PrivilegedGroupWarning,
             )
         if given is None and len(asked.names) == 2:
-            given = int(advantage > 0)
+            given = int(advantage[0] > 0)
         if given is not None:  # code 1 is the privileged group from here on
             groups = groups.privileged_last(given)
             if given == 0:
@@ -210,10 +210,15 @@ def trace_groups(
     if select_on is not None:
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
     strategy = resolve_strategy(strategy, view, asked)
-    edits = STRATEGIES[strategy].order(view, scored, counts, asked, direction=direction, ahead=chosen_on, **work)
+    ahead = None if select_on is None else chosen_on
+    edits = STRATEGIES[strategy].order(view, scored, counts, asked, direction=direction, ahead=ahead, **work)
     order_of_edits = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
     order_of_edits.review(view, chosen_on)
     path_counts, at_hand = measure_rows(view, chosen_on, order_of_edits, asked, **work)
+    apart = None
+    if ahead is not None and edits.fits_ahead:
+        others = ahead.take(np.flatnonzero(~selection.halve()), "selection rows kept apart")
+        apart, _ = measure_rows(view, others, order_of_edits, asked, **work)
     accuracy_counts = path_counts
     if selection.label is None:
         accuracy_counts, _ = measure_rows(view, scored, order_of_edits, asked, **work)
@@ -224,11 +229,12 @@ def trace_groups(
         grouping=groups,
         constraint=asked,
         favorable=view.classes.tolist()[view.favorable],
-        good=good,
+        label_sets=label_sets,
         order=order_of_edits,
         leaf_counts=counts,
         counts=path_counts,
         accuracy_counts=accuracy_counts,
+        apart=apart,
         fingerprint=view.fingerprint(),
         at_hand=at_hand,
         scored=X,
@@ -238,9 +244,12 @@ def trace_groups(
 
 def _advantage(
     view: EnsembleView, index: np.ndarray, X: Any, rows: Rows, constraint: Constraint, n_jobs: int | None
-) -> float:
-    """The rate of the second of two sides minus that of the first under the model as it came."""
+) -> np.ndarray:
+    """Under the model as it came, the rate of the second of two groups minus that of the first, of each that counts.
+
+    Up to a positive factor.
+    """
     decided = view.decide(index, X, n_jobs=n_jobs)
     chosen = constraint.count_sides(rows.in_weight(rows.weigh_cells(decided)))
     totals = constraint.count_sides(rows.in_weight(rows.weigh_cells()))
-    return float(chosen[1] * totals[0] - chosen[0] * totals[1])
+    return chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]

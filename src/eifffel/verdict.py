@@ -82,7 +82,7 @@ class Verdict:
         ``None`` where the rows have no labels.
     rows : str
     n_rows : tuple of ints
-        In each group.
+        In each group that is compared.
     heading, sentence : str
     """
 
@@ -117,15 +117,15 @@ def say_verdict(
         judged = judge(value, interval, selection.epsilon, signed=signed)
     else:
         judged = judge_ratio(float(counts.ratio[step]), counts.ratio_interval(step), selection.ratio)
-    n_rows = tuple(map(int, counts.n_rows))
+    n_rows = tuple(groups.count_people(counts.n_rows).tolist())
     accuracy = float(counts.objective("accuracy")[step]) if accuracy_counts is counts else None
     level = CONFIDENCE if selection.confidence is None else selection.confidence
     shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
     ratio = "" if selection.ratio is None else f", and the ratio of the rates is {counts.ratio[step]:.4f}"
-    between = "" if len(groups) == 2 else " between {} and {}".format(*counts.worst_pair(step))
+    between = "" if counts.constraint.directed else " between {} and {}".format(*counts.worst_pair(step))
     sentences = [
-        f"On {sum(n_rows):,} {counts.rows}, {_say_groups(groups, n_rows)}, the discrimination of step {step}{between} "
-        f"is {value:.4f}{shown}{ratio}, {judged.clause}."
+        f"On {counts.n_rows.sum():,} {counts.rows}, {_say_groups(groups, n_rows)}, the discrimination of step {step}"
+        f"{between} is {value:.4f}{shown}{ratio}, {judged.clause}.{_say_attributes(counts, groups, step)}"
     ]
     if counts.constraint.left_out:
         sentences.append(f"Too few rows to be bounded have {', '.join(counts.constraint.left_out)}.")
@@ -152,9 +152,18 @@ def say_verdict(
 
 def _say_groups(groups: Groups, n_rows: tuple[int, ...]) -> str:
     """How many rows each group has."""
-    if len(groups) == 2:
+    if len(n_rows) == 2:
         return f"{n_rows[0]:,} of group {groups[0]!r} and {n_rows[1]:,} of group {groups[1]!r}"
-    return f"from {min(n_rows):,} to {max(n_rows):,} in each of {len(groups)} groups"
+    return f"from {min(n_rows):,} to {max(n_rows):,} in each of {len(n_rows)} groups"
+
+
+def _say_attributes(counts: PathCounts, groups: Groups, step: int) -> str:
+    """The largest difference by each attribute, where several are bounded."""
+    parts = counts.constraint.by_attribute(groups)
+    if len(parts) < 2:
+        return ""
+    found = [(name, part.worst(counts.favorable[step], counts.totals).value) for name, part in parts]
+    return f" By attribute, the largest are {', '.join(f'{name} {value:.4f}' for name, value in found)}."
 
 
 def _say_choice(selection: Selection) -> str:
@@ -163,7 +172,7 @@ def _say_choice(selection: Selection) -> str:
     upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
     same = selection.accuracy_rows == selection.discrimination_rows
     return (
-        f"The step was chosen{sure} on {sum(selection.n_rows):,} {selection.discrimination_rows}, with discrimination "
-        f"{selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
+        f"The step was chosen{sure} on {selection.n_discrimination_rows:,} {selection.discrimination_rows}, with "
+        f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
         f"{'there' if same else f'on the {selection.accuracy_rows}'}."
     )

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import subprocess
 from decimal import Decimal
 
 import numpy as np
@@ -19,7 +20,7 @@ for library in ("typer", "skops", "altair", "vl_convert", "pyarrow"):
     pytest.importorskip(library)
 jsonschema = pytest.importorskip("jsonschema")
 
-from commands import error_of, run  # noqa: E402
+from commands import COMMAND, error_of, run  # noqa: E402
 
 from eifffel import EiFFFeLClassifier, load, save, undo  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
@@ -434,3 +435,14 @@ def test_a_data_set_becomes_a_table_that_fit_takes(name, tmp_path):
     summary = json.loads(fitted.stdout)
     assert summary["selection"]["met"]
     assert abs(summary["overall"]["after"]["discrimination"]["value"]) < 0.12
+
+
+def test_nobody_has_to_read_to_the_end(tmp_path):
+    # As in `eifffel demo 2>&1 | head -1`: the bar, too, writes to whom nobody listens.
+    done = subprocess.Popen(
+        [*COMMAND, "demo", "--out", "demo"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    assert done.stdout.readline().startswith(b"40,000 synthetic applicants")
+    done.stdout.close()
+    assert done.wait(timeout=120) == 0
+    assert (tmp_path / "demo" / "model.skops").exists()

@@ -134,6 +134,76 @@ def test_several_labels_that_are_good_for_a_person(folder):
     assert json.loads(audited.stdout)["overall"]["after"]["accuracy"]["value"] > 0.7
 
 
+def test_an_audit_compares_as_it_is_told_to(folder):
+    audit = ("audit", "both.skops", "people.csv", "--target", "granted", "--json", "--quiet")
+
+    def audited(*words):
+        done = run(*audit, *words, cwd=folder)
+        assert done.stdout, done.stderr
+        return json.loads(done.stdout), done.returncode
+
+    each, _ = audited("--combine", "each")
+    assert [group["name"] for group in each["groups"]][:3] == ["sex f", "sex m", "race w"]
+    assert each["verdict"]["epsilon"] is None
+    reference, _ = audited("--privileged", "sex=m,race=w")
+    assert [group["name"] for group in reference["groups"] if group["role"] == "privileged"] == ["m, w"]
+    few, _ = audited("--min-group-rows", "5")
+    assert few["constraint"]["min_group_rows"] == 5
+    strict, code = audited("--ratio", "0.99")
+    assert (strict["verdict"]["ratio"], strict["verdict"]["holds"], code) == (0.99, False, 3)
+    lenient, code = audited("--ratio", "0.01")
+    assert (lenient["verdict"]["holds"], code) == (True, 0)
+    said = error_of(run(*audit, "--ratio", "0.8", "--epsilon", "0.1", cwd=folder))
+    assert said == "--epsilon=0.1 and --ratio=0.8 are two bounds; give one of them"
+    said = error_of(
+        run("fit", "people.csv", *WHAT, "--ratio", "0.8", "--epsilon", "0.05", "--out", "n.skops", cwd=folder)
+    )
+    assert said == "--epsilon=0.05 and --ratio=0.8 are two bounds; give one of them"
+
+
+def test_what_ratios_cost(folder):
+    done = run(
+        "path",
+        "both.skops",
+        "people.csv",
+        "--seed",
+        "1",
+        "--ratio",
+        "0.6",
+        "--out",
+        "ratios.csv",
+        "--overwrite",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^ratio +changed leaves +ratio there +discrimination +accuracy", done.stdout, re.MULTILINE)
+    table = pd.read_csv(folder / "ratios.csv")
+    assert {"ratio", "ratio_test_rows", "discrimination_test_rows"} <= set(table.columns)
+    assert 0.6 in table["ratio"].tolist()
+    assert (table["ratio_selection_rows"] >= table["ratio"])[table["met"]].all()
+
+
+def test_labels_that_nobody_named_are_refused(folder):
+    words = (
+        "fit",
+        "kinds.csv",
+        "--target",
+        "outcome",
+        "--sensitive",
+        "sex",
+        "--favorable",
+        "approved,approved in part",
+    )
+    run(*words, "--out", "named.skops", "--overwrite", cwd=folder)
+    table = pd.read_csv(folder / "kinds.csv")
+    table.loc[0, "outcome"] = "withdrawn"
+    table.to_csv(folder / "later.csv", index=False)
+    said = error_of(run("audit", "named.skops", "later.csv", "--target", "outcome", cwd=folder))
+    assert said.startswith(
+        "column 'outcome' has the label 'withdrawn', and the model was trained on 'refused', 'approved"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -50,7 +50,7 @@ class Opened:
 
     def drag(self, place):
         self.page.evaluate(
-            "place => { const s = document.getElementById('epsilon'); s.value = place;"
+            "place => { const s = document.getElementById('bound'); s.value = place;"
             " s.dispatchEvent(new Event('input', {bubbles: true})); }",
             place,
         )
@@ -89,12 +89,12 @@ def test_the_slider_shows_what_select_says(open_page, options):
     X, y, s = people(2000, 1)
     later = clf.path_.measure(X, y, s)
     opened = open_page(made)
-    bounds = made["path"]["epsilons"]
-    for place in (0, 10, len(bounds) // 2, len(bounds) - 1, made["path"]["chosen_epsilon"]):
+    bounds = made["path"]["bounds"]
+    for place in (0, 10, len(bounds) // 2, len(bounds) - 1, made["path"]["chosen_bound"]):
         opened.drag(place)
-        choice = clf.path_.select(epsilon=bounds[place]["epsilon"])
-        assert opened.page.inner_text("#epsilon-text") == f"{choice.epsilon:g}"
-        assert opened.page.inner_text("#epsilon-met") == ("met" if choice.met else "NOT MET")
+        choice = clf.path_.select(epsilon=bounds[place]["bound"])
+        assert opened.page.inner_text("#bound-text") == f"{choice.epsilon:g}"
+        assert opened.page.inner_text("#bound-met") == ("met" if choice.met else "NOT MET")
         assert opened.cell("selection_discrimination") == plain(choice.discrimination, 4)
         assert opened.cell("selection_accuracy") == plain(choice.accuracy)
         assert opened.cell("changed_leaves") == f"{clf.path_.n_flips(choice.step):,}"
@@ -104,7 +104,7 @@ def test_the_slider_shows_what_select_says(open_page, options):
             rate = {"value": later.selection_rates[choice.step, g], "low": None, "high": None}
             assert opened.cell(f"selection_rate_{g}").split(" ")[0] == percent(rate)
     opened.page.click("#reset")
-    assert opened.page.inner_text("#epsilon-text") == "0.05"
+    assert opened.page.inner_text("#bound-text") == "0.05"
     assert opened.complaints == []
 
 
@@ -117,7 +117,7 @@ def test_the_marker_moves_along_the_path(open_page):
         return [symbols.nth(k).get_attribute("transform") for k in range(symbols.count())]
 
     seen = []
-    for place in (0, 60, len(summary()["path"]["epsilons"]) - 1):
+    for place in (0, 60, len(summary()["path"]["bounds"]) - 1):
         opened.drag(place)
         opened.page.wait_for_timeout(150)
         seen.append(tuple(markers()))
@@ -127,10 +127,10 @@ def test_the_marker_moves_along_the_path(open_page):
 
 def test_keys_move_the_slider(open_page):
     opened = open_page(summary())
-    opened.page.focus("#epsilon")
+    opened.page.focus("#bound")
     opened.page.keyboard.press("ArrowRight")
-    assert opened.page.inner_text("#epsilon-text") == "0.051"
-    assert opened.page.get_attribute("#epsilon", "aria-valuetext") == "0.051"
+    assert opened.page.inner_text("#bound-text") == "0.051"
+    assert opened.page.get_attribute("#bound", "aria-valuetext") == "0.051"
 
 
 def test_scripts_in_data_are_shown_as_text(open_page):
@@ -151,7 +151,7 @@ def test_it_fits_the_screen(open_page, width):
 def test_it_prints(open_page):
     opened = open_page(summary())
     opened.page.emulate_media(media="print")
-    assert not opened.page.locator("#epsilon").is_visible()
+    assert not opened.page.locator("#bound").is_visible()
     assert opened.page.locator("#groups").is_visible()
     opened.page.set_viewport_size({"width": 718, "height": 900})  # what is left of A4
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 718, "nothing is cut off on paper"
@@ -164,7 +164,7 @@ def test_without_javascript_the_numbers_are_there(browser, tmp_path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())
-    point = summary()["path"]["points"][summary()["path"]["epsilons"][summary()["path"]["chosen_epsilon"]]["point"]]
+    point = summary()["path"]["points"][summary()["path"]["bounds"][summary()["path"]["chosen_bound"]]["point"]]
     shown = page.inner_text("#groups")
     assert percent(point["groups"][0]["selection_rate"]) in " ".join(shown.split())
     context.close()
@@ -174,4 +174,4 @@ def test_an_audit_opens_too(open_page):
     X, y, s = people(500, 3)
     opened = open_page(summarize(classifier().estimator_, X, y, sensitive_features=s))
     assert opened.complaints == []
-    assert opened.page.locator("#epsilon").count() == 0
+    assert opened.page.locator("#bound").count() == 0

@@ -11,8 +11,10 @@ pandas = pytest.importorskip("pandas")
 jsonschema = pytest.importorskip("jsonschema")
 
 from eifffel import EiFFFeLClassifier  # noqa: E402
+from eifffel.groups import read_groups  # noqa: E402
 from eifffel.metrics import measure  # noqa: E402
 from eifffel.report import render_html, render_markdown, schema, summarize  # noqa: E402
+from eifffel.report._estimates import find_hidden  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
 
@@ -32,7 +34,8 @@ FOREST = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
 
 
 def make(**options):
-    clf = EiFFFeLClassifier(FOREST, random_state=0, **{"epsilon": 0.12, **options}).fit(X, y, sensitive_features=S)
+    bound = {} if "ratio" in options else {"epsilon": 0.12}
+    clf = EiFFFeLClassifier(FOREST, random_state=0, **{**bound, **options}).fit(X, y, sensitive_features=S)
     rows, labels, groups = NEW
     made = summarize(clf, rows, labels, sensitive_features=groups, rows="test rows", sensitive_name="sex, race")
     jsonschema.validate(made, schema())
@@ -54,6 +57,9 @@ def test_of_several_attributes_each_value_is_a_group(options):
     for group in made["groups"]:
         name, value = group["name"].split()
         inside = (groups[name] == value).to_numpy()
+        if inside.sum() < 10:
+            assert group["rows"] is None
+            continue
         assert group["rows"] == inside.sum()
         assert group["after"]["selection_rate"]["value"] == pytest.approx(rate(decided, inside))
         assert group["after"]["true_positive_rate"]["value"] == pytest.approx(rate(decided, inside & (labels == 1)))
@@ -70,7 +76,8 @@ def test_of_several_attributes_each_value_is_a_group(options):
     assert after["rates"][0] - after["rates"][1] == pytest.approx(expected)
     # What gains and losses say of each attribute, they say of the same people.
     gained = [group["gained"] for group in made["changed"]["groups"]]
-    assert sum(gained[:2]) == sum(gained[2:])
+    few = decided[(groups["race"] == "z").to_numpy()] - clf.path_.model.predict(rows[groups["race"] == "z"])
+    assert sum(gained[:2]) == sum(gained[2:-1]) + (few == 1).sum()
     n_gained = int(((decided == 1) & (clf.path_.model.predict(rows) == 0)).sum())
     assert f"By the edit {n_gained:,} of these people gain" in made["verdict"]["sentence"]
     # Ratios are to the highest of the same attribute.
@@ -125,9 +132,10 @@ def test_a_bound_on_a_ratio():
     assert (verdict["epsilon"], verdict["ratio"]) == (None, 0.8)
     assert verdict["holds"] == (min(ratios) >= 0.8)
     assert f"the smallest ratio of two rates is {min(ratios):.3f}" in verdict["sentence"]
-    assert made["path"]["ratio"] == 0.8
+    assert made["path"]["kind"] == "ratio"
+    assert made["path"]["bounds"][made["path"]["chosen_bound"]]["bound"] == 0.8
     assert (
-        made["path"]["points"][made["path"]["epsilons"][made["path"]["chosen_epsilon"]]["point"]]["step"]
+        made["path"]["points"][made["path"]["bounds"][made["path"]["chosen_bound"]]["point"]]["step"]
         == clf.selection_.step
     )
     assert "ratio 0.8" in render_markdown(made)
@@ -162,3 +170,128 @@ def test_a_model_that_was_not_edited_is_measured_by_any_rate():
     assert made["verdict"]["epsilon"] == 0.1
     assert "the true positive rate differs most between" in made["verdict"]["sentence"]
     assert "(equal opportunity)" in made["limits"][1]
+
+
+def numbers_of(told):
+    return [told[key]["value"] for key in ("selection_rate", "ratio_to_highest", "true_positive_rate", "precision")]
+
+
+def test_groups_of_fewer_than_ten_people_are_named_and_not_described():
+    clf, made = make()
+    z = [group["name"] for group in made["groups"]].index("race z")
+    assert (NEW[2]["race"] == "z").sum() == 8
+    group = made["groups"][z]
+    assert (group["rows"], group["share"], group["bounded"]) == (None, None, False)
+    assert group["base_rate"]["value"] is None
+    for told in (group["before"], group["after"], *(point["groups"][z] for point in made["path"]["points"])):
+        assert set(numbers_of(told)) == {None}
+    assert made["changed"]["groups"][z] == {"rows": None, "gained": None, "lost": None}
+    others = [counts for g, counts in enumerate(made["changed"]["groups"]) if g not in (0, 1, z)]
+    gained = sum(counts["gained"] for counts in made["changed"]["groups"][:2])
+    assert sum(counts["gained"] for counts in others) <= gained
+    # Nor are they where the step was chosen.
+    chosen = made["selection"]
+    assert [n is None for n in chosen["n_rows"]] == [rate is None for rate in chosen["selection_rates"]]
+    assert [n is None for n in chosen["n_rows"]] == [n < 10 for n in clf.selection_.n_rows]
+    text, page = render_markdown(made), render_html(made)
+    assert re.search(r"\| race z \(small group\) \(not bounded\) \| <10 \| n/a \| after \|( n/a \|){5}", text)
+    assert re.search(r"race z.*?&lt;10", page, re.DOTALL)
+    assert "race z" in made["verdict"]["sentence"]
+
+
+def test_one_group_of_few_takes_another_that_is_not_bounded_with_it():
+    groups = read_groups(list("abcde"))
+    bounded = np.array([True, True, False, False, False])
+    few = find_hidden(np.array([500, 400, 8, 20, 15]), groups, bounded)
+    assert few.tolist() == [False, False, True, False, True], "else it could be reckoned from the others and sums"
+    assert find_hidden(np.array([500, 400, 8, 20, 3]), groups, bounded).tolist() == [False, False, True, False, True]
+    assert find_hidden(np.array([500, 400, 0, 20, 15]), groups, bounded).tolist() == [False] * 5
+    everyone = np.ones(5, bool)
+    assert find_hidden(np.array([500, 400, 8, 20, 15]), groups, everyone).tolist() == [False, False, True, False, False]
+
+
+def test_a_rate_of_fewer_than_ten_people_is_not_told():
+    rows, labels, groups = NEW
+    part = np.r_[np.flatnonzero(groups["race"] != "y"), np.flatnonzero((groups["race"] == "y") & (labels == 0))[:60]]
+    part = np.r_[part, np.flatnonzero((groups["race"] == "y") & (labels == 1))[:9]]
+    forest = FOREST.fit(X, y)
+    made = summarize(forest, rows.iloc[part], labels[part], sensitive_features=groups["race"].iloc[part])
+    jsonschema.validate(made, schema())
+    of_y = next(group for group in made["groups"] if group["name"] == "y")
+    assert of_y["rows"] == 69
+    assert of_y["after"]["true_positive_rate"]["value"] is None
+    assert of_y["after"]["false_positive_rate"]["value"] is not None
+    few = np.r_[np.flatnonzero(groups["sex"] == "m"), np.flatnonzero(groups["sex"] == "f")[:9]]
+    made = summarize(forest, rows.iloc[few], labels[few], sensitive_features=groups["sex"].iloc[few])
+    assert "a share not told, for they are fewer than ten, of those whose group is f" in made["verdict"]["sentence"]
+    assert None in made["overall"]["after"]["rates"]
+
+
+def test_what_a_ratio_costs_is_told_by_ratios():
+    clf, made = make(ratio=0.8, strategy="leaf", combine="intersection")
+    path = made["path"]
+    assert path["kind"] == "ratio"
+    strict = path["bounds"][-1]
+    assert strict["bound"] == 1.0
+    for bound in path["bounds"][:: len(path["bounds"]) // 5]:
+        choice = clf.path_.select(ratio=bound["bound"])
+        point = path["points"][bound["point"]]
+        assert (point["step"], bound["met"]) == (choice.step, choice.met)
+        assert point["selection"]["ratio"] == pytest.approx(choice.rate_ratio)
+    text = render_markdown(made)
+    assert "| ratio | changed leaves | ratio there | discrimination | accuracy |" in text
+    assert re.search(r"^\| 0.8 \| ", text, re.MULTILINE)
+    page = render_html(made)
+    assert "Drag the bound: ratio = " in page
+    assert "The ratio is the least that you allow the smallest of the groups" in page
+    assert "green band" not in page
+
+
+def test_the_largest_difference_of_each_attribute_is_told():
+    clf, made = make()
+    rows, labels, groups = NEW
+    decided = clf.predict(rows)
+    found = {part["name"]: part["value"] for part in made["overall"]["after"]["by_attribute"]}
+    for name in groups:
+        rates = [rate(decided, (groups[name] == value).to_numpy()) for value in sorted(set(groups[name]) - {"z"})]
+        assert found[name] == pytest.approx(max(rates) - min(rates))
+    assert (
+        f"By attribute, the largest are sex {found['sex']:.3f}, race {found['race']:.3f}."
+        in (made["verdict"]["sentence"])
+    )
+    said = str(clf.path_.measure(rows, labels, groups).verdict(clf.selection_))
+    assert f"By attribute, the largest are sex {found['sex']:.4f}, race {found['race']:.4f}." in said
+
+
+def test_people_can_be_compared_otherwise_than_in_the_edit():
+    clf, _ = make()
+    rows, labels, groups = NEW
+    model, given = clf.estimator_, {"sensitive_features": groups, "sensitive_name": "sex, race"}
+    same = summarize(model, rows, labels, **given)
+    assert same["verdict"]["epsilon"] == 0.12
+    for options in ({"combine": "intersection"}, {"privileged": {"sex": "f"}}):
+        other = summarize(model, rows, labels, **given, **options)
+        jsonschema.validate(other, schema())
+        assert other["verdict"]["heading"] == "Measured", "the bound was on something else"
+        assert other["constraint"]["combine"] == options.get("combine", "each")
+    assert [group["role"] for group in other["groups"][:2]] == ["privileged", "unprivileged"]
+    fewer = summarize(model, rows, labels, **given, min_group_rows=5)
+    assert fewer["constraint"]["left_out"] == []
+    judged = summarize(model, rows, labels, **given, ratio=0.9)
+    assert (judged["verdict"]["ratio"], judged["verdict"]["chosen"]) == (0.9, None)
+    ratios = judged["overall"]["after"]["ratio"]["value"]
+    assert judged["verdict"]["holds"] == (ratios >= 0.9)
+    with pytest.raises(ValueError, match=r"epsilon=0.1 and ratio=0.9 are two bounds; give one of them"):
+        summarize(model, rows, labels, **given, ratio=0.9, epsilon=0.1)
+    with pytest.raises(ValueError, match="combine must be 'each', as in the path, got 'intersection'; leave it out"):
+        summarize(clf, rows, labels, **given, combine="intersection")
+
+
+def test_without_labels_selection_rates_are_compared():
+    clf, _ = make(constraint="equalized_odds", epsilon=0.4)
+    rows, _, groups = NEW
+    made = summarize(clf, rows, None, sensitive_features=groups)
+    jsonschema.validate(made, schema())
+    assert made["constraint"]["name"] == "demographic_parity"
+    assert made["path"] is None
+    assert made["verdict"]["heading"] == "Measured"

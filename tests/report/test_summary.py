@@ -11,7 +11,7 @@ jsonschema = pytest.importorskip("jsonschema")
 
 from made_up_report import classifier, people, summary  # noqa: E402
 
-from draws import two_groups  # noqa: E402
+from draws import parity, two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
 from eifffel.coding import Rows  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
@@ -77,12 +77,12 @@ def test_rates_are_those_of_the_decisions(options, made):
 def test_each_bound_shows_what_it_selects(options, made):
     clf = classifier(**options)
     later = clf.path_.measure(X, y, s)
-    bounds = made["path"]["epsilons"]
-    assert bounds[made["path"]["chosen_epsilon"]]["epsilon"] == 0.05
-    assert len({bound["epsilon"] for bound in bounds}) == len(bounds)
+    bounds = made["path"]["bounds"]
+    assert bounds[made["path"]["chosen_bound"]]["bound"] == 0.05
+    assert len({bound["bound"] for bound in bounds}) == len(bounds)
     for bound in bounds[:: len(bounds) // 12]:
         choice = clf.path_.select(
-            epsilon=bound["epsilon"], alpha=clf.alpha, confidence=clf.confidence, objective=clf.objective
+            epsilon=bound["bound"], alpha=clf.alpha, confidence=clf.confidence, objective=clf.objective
         )
         point = made["path"]["points"][bound["point"]]
         assert (point["step"], bound["met"]) == (choice.step, choice.met)
@@ -286,7 +286,8 @@ def test_tables_of_any_kind_become_numbers():
 
 def who(group):
     """Rows of these groups, without labels."""
-    return Rows(group.astype(np.uint8), None, np.ones(len(group), np.int64), 1), two_groups()
+    groups = two_groups()
+    return Rows(group.astype(np.uint8), None, np.ones(len(group), np.int64), 1), groups, parity()
 
 
 def test_nobody_changed():
@@ -339,12 +340,12 @@ def test_past_zero_it_says_who_is_favoured_now():
     made = summary(strategy="shift", confidence=0.8)
     far = json.loads(json.dumps(made))
     far["overall"]["after"]["discrimination"] = {"value": -0.2, "low": -0.25, "high": -0.15}
-    verdict = say_verdict(far, 0.05)
+    verdict = say_verdict(far, 0.05, None)
     assert verdict["holds"]
     assert verdict["certain"]
     assert verdict["heading"] == "! Past zero: the other group is favoured now"
     assert "and beyond it in the other" in verdict["sentence"]
-    assert not say_verdict({**far, "selection": {**far["selection"], "confidence": None}}, 0.05)["holds"]
+    assert not say_verdict({**far, "selection": {**far["selection"], "confidence": None}}, 0.05, None)["holds"]
 
 
 def test_a_bound_of_the_callers_is_judged_by():
@@ -362,8 +363,8 @@ def test_discrimination_the_other_way_is_outside_too():
 
 def test_options_that_contradict_the_edit_are_refused():
     edited = classifier().estimator_
-    with pytest.raises(ValueError, match="privileged must be 'men', as in the edit of the model, got 'women'"):
-        summarize(edited, X, y, sensitive_features=s, privileged="women")
+    with pytest.raises(ValueError, match="privileged must be 'men', as in the path, got 'women'; leave it out"):
+        summarize(classifier(), X, y, sensitive_features=s, privileged="women")
     with pytest.raises(ValueError, match="favorable must be 'yes', for which the model was edited, got 'no'"):
         summarize(edited, X, y, sensitive_features=s, favorable="no")
     path = classifier().path_

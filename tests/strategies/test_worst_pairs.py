@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 
 from draws import people, two_groups
-from eifffel import SeenRowsWarning, trace_path, view_ensemble
-from eifffel.coding import Coding
+from eifffel import trace_path, view_ensemble
+from eifffel.coding import Coding, Rows
 from eifffel.constraints import CONSTRAINTS, make_constraint
-from eifffel.groups import Groups, read_groups
+from eifffel.groups import Groups
 from eifffel.intervals import difference_limit
 from eifffel.leaves import PlacedRows, count_leaves
 from eifffel.scoring import score_leaves
@@ -182,13 +182,15 @@ def test_two_groups_without_a_privileged_one_are_the_papers_while_it_is_favoured
     strategy=st.sampled_from(sorted(STRATEGIES)),
     name=st.sampled_from(sorted(CONSTRAINTS)),
     order=st.permutations(range(4)),
+    privileged=st.sampled_from([None, 0, 2]),
 )
-def test_relabelling_groups_permutes_results(seed, strategy, name, order):
+def test_relabelling_groups_permutes_results(seed, strategy, name, order, privileged):
     X, y, group = drawn(seed, 80, 4)
     model = forest(X, y, seed)
     order = np.array(order)
-    one = trace(model, X, y, group, strategy=strategy, constraint=name)
-    other = trace(model, X, y, order[group], strategy=strategy, constraint=name)
+    named = None if privileged is None else order[privileged]
+    one = trace(model, X, y, group, strategy=strategy, constraint=name, privileged=privileged)
+    other = trace(model, X, y, order[group], strategy=strategy, constraint=name, privileged=named)
     assert one.n_steps == other.n_steps
     if strategy == "shift":
         # Sums of other orders round otherwise, and a search follows from them.
@@ -197,6 +199,25 @@ def test_relabelling_groups_permutes_results(seed, strategy, name, order):
     assert flips_of(one) == flips_of(other)
     np.testing.assert_array_equal(one.discrimination, other.discrimination)
     np.testing.assert_array_equal(one.selection_rates, other.selection_rates[:, order])
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**16),
+    strategy=st.sampled_from(["leaf", "tree"]),
+    name=st.sampled_from(sorted(CONSTRAINTS)),
+    combine=st.sampled_from(["each", "intersection"]),
+    order=st.permutations(range(3)),
+)
+def test_relabelling_an_attribute_of_several_permutes_results(seed, strategy, name, combine, order):
+    X, y, group = drawn(seed, 80, 6)
+    model = forest(X, y, seed)
+    order = np.array(order)
+    plain, relabelled = {"a": group % 2, "b": group // 2}, {"b": order[group // 2], "a": 1 - group % 2}
+    options = {"strategy": strategy, "constraint": name, "combine": combine}
+    one, other = (trace(model, X, y, groups, **options) for groups in (plain, relabelled))
+    assert flips_of(one) == flips_of(other)
+    np.testing.assert_array_equal(one.discrimination, other.discrimination)
 
 
 @settings(max_examples=30, deadline=None)
@@ -224,28 +245,51 @@ def test_duplicating_all_rows_changes_nothing(seed, strategy, name):
 def test_a_copy_of_a_group_under_a_new_name_adds_no_flips(seed, strategy, name, copied):
     X, y, group = drawn(seed, 60, 3)
     model = forest(X, y, seed)
+    # What a flip costs is that of all rows, and rows that are there twice would count twice in it.
     again = np.concatenate([np.arange(60), np.flatnonzero(group == copied)])
     named = np.concatenate([group, np.full(len(again) - 60, 3)])
-    view = view_ensemble(model)
+    weight = np.where(group[again] == copied, 0.5, 1.0)
+    plain = trace(model, X, y, group, strategy=strategy, constraint=name)
+    more = trace(model, X[again], y[again], named, strategy=strategy, constraint=name, sample_weight=weight)
+    assert flips_of(plain) == flips_of(more)
+    np.testing.assert_allclose(more.discrimination, plain.discrimination, atol=1e-12)
 
-    def order(rows, groups, weight):
-        coding = Coding(view.classes, view.favorable, read_groups(groups))
-        encoded = coding.encode(X[rows], y[rows], groups, rows="rows")
-        counts = count_leaves(view, PlacedRows(X[rows], view.apply(view.check_rows(X[rows])), encoded, "rows"))
-        # What a flip costs is that of all rows, and the copy adds to it: let each of its rows weigh a half.
-        constraint = make_constraint(name, coding.groups)
-        scores = score_leaves(view, counts, constraint, np.ones(2, int), view.flippable)
-        halved = counts.counts * weight[None, :, None]
-        agree = halved.sum(axis=1)[:, 1] - halved.sum(axis=1)[:, 0]
-        object.__setattr__(scores, "agree_more", agree.astype(np.float64))
-        return ORDERS[strategy](scores)
 
-    plain = order(np.arange(60), group, np.ones(3))
-    weight = np.ones(4)
-    weight[[copied, 3]] = 0.5
-    more = order(again, named, weight)
-    assert plain.leaf.tolist() == more.leaf.tolist()
-    assert plain.step.tolist() == more.step.tolist()
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+@pytest.mark.parametrize("name", sorted(CONSTRAINTS))
+def test_groups_that_are_all_alike_are_left_alone(strategy, name):
+    X, y, _ = drawn(0, 60, 3)
+    model = forest(X, y, 0, depth=3)
+    thrice = [np.concatenate([column] * 3) for column in (X, y)]
+    path = trace(model, *thrice, np.repeat(["a", "b", "c"], 60), strategy=strategy, constraint=name)
+    assert path.n_steps == 0
+    assert path.discrimination.tolist() == [0.0]
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**16), strategy=st.sampled_from(["leaf", "tree"]), name=st.sampled_from(sorted(CONSTRAINTS))
+)
+def test_the_safest_step_is_where_trees_discriminate_least_by_their_own_counts(seed, strategy, name):
+    X, y, group = drawn(seed, 60, 3)
+    model = forest(X, y, seed, depth=3)
+    path = trace(model, X, y, group, strategy=strategy, constraint=name)
+    of_label = [np.ones(60, bool) if label is None else y == label for label in CONSTRAINTS[name]]
+    sides = [(group == g) & rows for rows in of_label for g in range(3)]
+    pairs = [(3 * f + a, 3 * f + b) for f in range(len(of_label)) for a in range(3) for b in range(3) if a != b]
+    rules = Rules(model, X, y, sides, pairs)
+    flips = flips_of(path)
+
+    def total():
+        return sum(max(rules.differences(t)) for t in range(len(rules.trees)))
+
+    totals = [total()]
+    for step in range(1, path.n_steps + 1):
+        for t, leaf, at in flips:
+            if at == step:
+                rules.flip(t, leaf)
+        totals.append(total())
+    assert float(totals[path.order.safest]) == pytest.approx(float(min(totals)), abs=1e-9)
 
 
 MODELS = {
@@ -316,33 +360,47 @@ def test_the_largest_difference_of_several_groups_falls_on_people_never_seen(con
     assert later.discrimination[choice.step] < 0.12
     assert later.accuracy[choice.step] > later.accuracy[0] - 0.025
     assert later.discrimination[path.order.safest] < 0.12
-    if strategy == "shift":  # which has looked at the features of these rows
-        with pytest.warns(SeenRowsWarning, match="was fitted to features of the selection rows"):
-            path.select(epsilon=0.15, confidence=0.9)
-        assert later.select(epsilon=0.15, confidence=0.9).step <= path.order.safest
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeenRowsWarning)
-        certain = path.select(epsilon=0.15, confidence=0.9)
+    certain = path.select(epsilon=0.15, confidence=0.9)
+    if strategy == "shift":  # which has looked at the features of the others
+        assert certain.discrimination_rows == "selection rows kept apart"
+        assert 2500 <= certain.n_discrimination_rows <= 2500 + 6
+    else:
+        assert (certain.discrimination_rows, certain.n_discrimination_rows) == ("selection rows", 5000)
+    assert later.select(epsilon=0.15, confidence=0.9).step <= path.order.safest
     assert certain.met
     assert certain.upper <= 0.15
     assert certain.step <= path.order.safest
     # Every difference is tested by itself, and the largest limit counts.
-    counts, pairs = path.counts, path.constraint.pairs
+    counts, pairs = path.counts if path.apart is None else path.apart, path.constraint.pairs
     size, part = path.constraint.count_sides(counts.totals), path.constraint.count_sides(counts.favorable[certain.step])
     limits = [float(difference_limit(part[a], size[a], part[b], size[b], 0.9)) for a, b in pairs]
     assert len(limits) == 6 * len(CONSTRAINTS[constraint])
     assert certain.upper == max(limits)
 
 
-def test_several_differences_are_weighed_without_a_look_at_the_groups_of_the_selection_rows():
-    X, y, group = drawn(7, 900, 4)
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 2**16), name=st.sampled_from(sorted(CONSTRAINTS)))
+def test_several_differences_are_weighed_without_a_look_at_rows_kept_apart(seed, name):
+    X, y, group = drawn(seed, 900, 4)
     model = forest(X[:500], y[:500], 0, n_trees=10, depth=4)
-    paths = [
-        trace(model, X[:500], y[:500], group[:500], strategy="shift", select_on=(X[500:], labels, groups))
-        for labels, groups in ((y[500:], group[500:]), (1 - y[500:], np.roll(group[500:], 7)))
-    ]
-    np.testing.assert_array_equal(paths[0].order.score, paths[1].order.score)
-    assert paths[0].order.safest == paths[1].order.safest
+    rows = Rows(group[500:].astype(np.uint8), y[500:].astype(np.uint8), np.ones(400, np.int64), 1, 4)
+    weighed = rows.halve()
+    cells = np.bincount(rows.cell, minlength=8)
+    assert np.bincount(rows.cell[weighed], minlength=8).tolist() == (cells // 2).tolist()
+    others = np.where(weighed[:, None], X[500:], X[500:][::-1] + 1)
+
+    def path(features, **options):
+        select_on = (features, y[500:], group[500:])
+        return trace(model, X[:500], y[:500], group[:500], strategy="shift", select_on=select_on, constraint=name)
+
+    one, other = path(X[500:]), path(others)
+    np.testing.assert_array_equal(one.order.score, other.order.score)
+    assert one.order.aim == other.order.aim
+    assert one.apart.totals.sum() == 400 - weighed.sum()
+    # What they are decided is counted as if they were measured by themselves.
+    apart = one.measure(X[500:][~weighed], y[500:][~weighed], group[500:][~weighed])
+    np.testing.assert_array_equal(one.apart.favorable, apart.counts.favorable)
+    np.testing.assert_array_equal(one.upper_limits(0.9), apart.upper_limits(0.9))
 
 
 def test_auto_is_leaf_for_one_difference_and_shift_for_more():

@@ -96,7 +96,8 @@ Features = Annotated[
 ]
 Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
 Epsilon = Annotated[
-    float, typer.Option(help="Bound on the largest difference of the groups' rates of favourable decisions.")
+    float | None,
+    typer.Option(help="Bound on the largest difference of the groups' rates of favourable decisions; by default 0.05."),
 ]
 Alpha = Annotated[
     float | None, typer.Option(help="Bound on the drop of accuracy, such as 0.02 for two points; by default none.")

@@ -13,6 +13,7 @@ from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_rows, sensitive_among
 from eifffel.record import find_record
 from eifffel.report import summarize
+from eifffel.selection import check_one_bound
 
 
 @shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")
@@ -33,6 +34,9 @@ def audit(
             help="A bound to judge by; the exit code is 3 if it is broken. By default that of the model's edit."
         ),
     ] = None,
+    ratio: Annotated[
+        float | None, typer.Option(help="In place of --epsilon: a bound on the smallest rate over the largest.")
+    ] = None,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
@@ -50,6 +54,7 @@ def audit(
     by the bound that it was edited for: does it still hold, on these rows?
     """
     check_fraction("--epsilon", epsilon, optional=True)
+    check_one_bound(epsilon, ratio)
     check_targets(overwrite=overwrite, report=report, reads=(model, data))
     loaded = load(model, allow_pickle=allow_pickle)
     task = known_task(
@@ -88,9 +93,10 @@ def audit(
                 sensitive_features=table.group,
                 rows=f"rows of {data.name}",
                 epsilon=epsilon,
+                ratio=ratio,
                 favorable=table.favorable,
                 privileged=table.privileged,
-                constraint=task.constraint if table.y is not None else None,
+                constraint=task.constraint if table.y is not None else constraint,
                 combine=task.combine,
                 min_group_rows=task.min_group_rows,
                 missing=task.missing,
@@ -103,5 +109,5 @@ def audit(
     tell(summary, json=json, quiet=quiet, report=report)
     verdict = summary["verdict"]
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
-    if verdict["holds"] is False and (epsilon is not None or verdict["certain"]):
+    if verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"]):
         raise typer.Exit(shared.NOT_MET)

@@ -15,6 +15,7 @@ from eifffel.cli._finish import check_targets
 from eifffel.cli._fit import fit
 from eifffel.cli._printing import say
 from eifffel.datasets import make_biased_classification
+from eifffel.selection import EPSILON
 from eifffel.strategies import ANY, AUTO
 
 ROWS = 40_000
@@ -23,7 +24,7 @@ ROWS = 40_000
 @shared.command(example="eifffel demo --out demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to; it is made if need be.")] = Path("eifffel-demo"),
-    epsilon: shared.Epsilon = 0.05,
+    epsilon: shared.Epsilon = None,
     overwrite: shared.Overwrite = False,
     jobs: shared.Jobs = None,
     json: shared.Json = False,
@@ -35,6 +36,7 @@ def demo(
     The group is not among the features; the forest favours one through proxies.
     """
     table, model, report = out / "applicants.csv", out / "model.skops", out / "report.html"
+    epsilon = EPSILON if epsilon is None else epsilon
     check_fraction("--epsilon", epsilon)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"'{out}' is a file; name a folder with --out")

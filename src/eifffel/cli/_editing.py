@@ -23,7 +23,7 @@ from eifffel.groups import COMBINE, MISSING, read_groups
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
-from eifffel.selection import check_bounds
+from eifffel.selection import EPSILON, check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 from eifffel.tracing import trace_groups
 
@@ -68,7 +68,7 @@ class Edited:
 
 
 def read_bounds(
-    epsilon: float,
+    epsilon: float | None,
     ratio: float | None,
     alpha: float | None,
     confidence: float | None,
@@ -81,13 +81,14 @@ def read_bounds(
 ) -> Bounds:
     """What is asked for; raises, before any work is done, if it makes no sense."""
     asked = objective if "," not in objective else _read_costs(objective)
+    if epsilon is None and ratio is None:
+        epsilon = EPSILON
     checked = check_bounds(epsilon, ratio, alpha, "first", confidence, asked)
     check_fraction("--test-size", test_size, inner=True)
     check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
     check_choice("--direction", direction, DIRECTIONS)
     jobs = jobs if jobs is not None else os.cpu_count() or 1
-    bound = None if ratio is not None else epsilon
-    return Bounds(bound, ratio, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
+    return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
 
 
 def _read_costs(text: str) -> list[list[float]]:
@@ -269,10 +270,24 @@ def check_compared(task: Task) -> None:
         raise ValueError("--sensitive names no column; name the column of groups")
 
 
+def _compared_before(record: dict[str, Any]) -> dict[str, Any]:
+    """How the edit of a model compared groups, also where no command made it."""
+    if not record:
+        return {}
+    constraint, grouping = record["constraint"], record["grouping"]
+    return {
+        "constraint": constraint["name"],
+        "min_group_rows": constraint["min_group_rows"],
+        "combine": grouping["combine"],
+        "missing": grouping["missing"],
+    }
+
+
 def known_task(model: Any, **given: Any) -> Task:
     """The task as it was given, and as the model's record knows it where it was not."""
     record = find_record(model) or {}
-    known = {**(record.get("task") or {}), **{name: value for name, value in given.items() if value is not None}}
+    known = _compared_before(record) | (record.get("task") or {})
+    known |= {name: value for name, value in given.items() if value is not None}
     if known.get("sensitive") is None:
         raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
     labels = known.get("labels")
@@ -280,15 +295,15 @@ def known_task(model: Any, **given: Any) -> Task:
         raise ValueError(f"--favorable must be {labels[1]!r}, for which the model was trained; leave it out")
     if given.get("sensitive") is not None and given.get("privileged") is None:
         known["privileged"] = None  # of other groups
-    compared = {name: known[name] for name in COMPARED if known.get(name) is not None}
+    compared: dict[str, Any] = {name: known[name] for name in COMPARED if known.get(name) is not None}
+    sets = {name: tuple(known[name]) for name in ("good", "bad") if known.get(name) is not None}
     task = Task(
         known.get("target"),
         known.get("favorable"),
         known["sensitive"],
         known.get("privileged"),
         None if labels is None else (labels[0], labels[1]),
-        None if known.get("good") is None else tuple(known["good"]),
-        **compared,
+        **(compared | sets),
     )
     check_compared(task)
     return task

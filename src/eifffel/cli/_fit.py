@@ -44,7 +44,7 @@ def fit(
     combine: shared.Combine = None,
     min_group_rows: shared.MinGroupRows = None,
     missing: shared.Missing = None,
-    epsilon: shared.Epsilon = 0.05,
+    epsilon: shared.Epsilon = None,
     ratio: shared.Ratio = None,
     alpha: shared.Alpha = None,
     confidence: shared.Confidence = None,

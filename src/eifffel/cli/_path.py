@@ -39,7 +39,7 @@ def path(
     combine: shared.Combine = None,
     min_group_rows: shared.MinGroupRows = None,
     missing: shared.Missing = None,
-    epsilon: shared.Epsilon = 0.05,
+    epsilon: shared.Epsilon = None,
     ratio: shared.Ratio = None,
     alpha: shared.Alpha = None,
     confidence: shared.Confidence = None,
@@ -140,12 +140,14 @@ def tabulate(summary: dict[str, Any]) -> list[dict[str, Any]]:
         name.replace(" ", "_") for name in (summary["path"]["chosen_on"]["rows"], summary["rows"]["name"])
     )
     rows = []
-    for bound in summary["path"]["epsilons"]:
+    kind = summary["path"]["kind"]
+    for bound in summary["path"]["bounds"]:
         point = summary["path"]["points"][bound["point"]]
-        row = {"epsilon": bound["epsilon"], "met": bound["met"]}
+        row = {kind: bound["bound"], "met": bound["met"]}
         row |= {key: point[key] for key in ("step", "position", "changed_leaves")}
-        row |= {f"{key}_{chosen_on}": point["selection"][key] for key in ("discrimination", "accuracy")}
-        row |= {f"{key}_{here}": point["overall"][key]["value"] for key in ("discrimination", "accuracy")}
+        measured = ("discrimination", "accuracy") if kind == "epsilon" else ("ratio", "discrimination", "accuracy")
+        row |= {f"{key}_{chosen_on}": point["selection"][key] for key in measured}
+        row |= {f"{key}_{here}": point["overall"][key]["value"] for key in measured}
         rates = zip(summary["groups"], point["groups"], strict=True)
         row |= {f"selection_rate_{group['name']}": rate["selection_rate"]["value"] for group, rate in rates}
         rows.append(row)
@@ -159,16 +161,12 @@ def draw(summary: dict[str, Any], form: str) -> bytes:
     path = summary["path"]
     chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
 
-    compared = f"largest difference of {summary['constraint']['rate']}s"
-    if summary["constraint"]["directed"] and len(summary["groups"]) == 2:
-        compared = f"privileged minus unprivileged {summary['constraint']['rate']}"
-
     def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
         return FairnessPathDisplay(
             discrimination=np.array([point["discrimination"] for point in points]),
             accuracy=np.array([point["accuracy"] for point in points]),
             rows=f"{chosen_on}, which chose the step, and the {here}",
-            compared=compared,
+            compared=summary["constraint"]["words"],
             selection=selection,
             name=name,
         ).plot(ax=ax)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eifffel.report import _words
-from eifffel.report._markdown import path_rows
+from eifffel.report._markdown import path_head, path_rows
 
 MAX_WIDTH = 120
 
@@ -79,7 +79,7 @@ def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
     rows = [
         [
             group["name"] + _words.group_marks(group),
-            f"{group['rows']:,}",
+            _words.few(group["rows"]),
             when if len(moments) == 2 else "now",
             *(_shown(key, group[when][key]) for key, *_ in rates),
         ]
@@ -100,9 +100,8 @@ def _shown(key: str, value: dict[str, Any]) -> str:
 
 def print_path(summary: dict[str, Any]) -> None:
     """The trade-off for some bounds."""
-    names = [summary["groups"][g]["name"] for g in _words.group_columns(summary)]
     title = f"What each bound costs: {_words.tradeoff_words(summary)}"
-    print_table(title, ["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(summary))
+    print_table(title, path_head(summary), path_rows(summary))
 
 
 def print_changes(summary: dict[str, Any]) -> None:
@@ -111,7 +110,7 @@ def print_changes(summary: dict[str, Any]) -> None:
     print_table(
         f"Who changed, of the {summary['rows']['name']}",
         [summary["sensitive"], "rows", "gain a favourable decision", "lose one"],
-        [[g["name"], f"{c['rows']:,}", f"{c['gained']:,}", f"{c['lost']:,}"] for g, c in counts],
+        [[g["name"], *_words.changed_cells(c)] for g, c in counts],
     )
 
 

@@ -1,9 +1,11 @@
 """One progress bar for a whole command, with the time that is left."""
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import TracebackType
+from typing import Any
 
 from tqdm.auto import tqdm
 
@@ -14,14 +16,30 @@ DELAY = 1
 Advance = Callable[[float], None]
 
 
+class UntilClosed:
+    """Standard error for bars, which are not missed where nobody reads it any more."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr, name)
+
+    def write(self, text: str) -> None:
+        with suppress(BrokenPipeError):
+            sys.stderr.write(text)
+
+    def flush(self) -> None:
+        with suppress(BrokenPipeError):
+            sys.stderr.flush()
+
+
 class Progress:
     """A bar over the stages of a command, named by keys of `SHARES`; it appears after a second."""
 
     def __init__(self, stages: tuple[str, ...], *, verbose: bool):
         total = sum(SHARES[stage] for stage in stages)
         form = "{desc}{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-        self._bar = tqdm(total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form)
-
+        self._bar = tqdm(
+            total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form, file=UntilClosed()
+        )
         self._ended = threading.Event()
         # Time goes on where a stage cannot say how far it is.
         self._clock = threading.Thread(target=self._tick, daemon=True)

@@ -20,6 +20,7 @@ from tqdm.auto import tqdm
 from eifffel._optional import import_optional
 from eifffel._validation import check_binary_labels, check_favorable
 from eifffel._writing import write_whole
+from eifffel.cli._progress import UntilClosed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.groups import EACH, ERROR, INTERSECTION, MOST_GROUPS, OWN_GROUP
 
@@ -43,8 +44,8 @@ class Task:
         The privileged group, or several as in ``sex=Male,race=White``.
     labels : pair of str, optional
         The unfavourable and the favourable label of a model that was trained on 0 and 1 in their place.
-    good : tuple of str, optional
-        The labels that the favourable one stands for, if they are several.
+    good, bad : tuple of str, optional
+        The labels that the favourable one and the other stand for, if they are several.
     constraint, combine, min_group_rows, missing
         What is compared, as `eifffel.trace_path` has it.
     """
@@ -55,6 +56,7 @@ class Task:
     privileged: str | None = None
     labels: tuple[str, str] | None = None
     good: tuple[str, ...] | None = None
+    bad: tuple[str, ...] | None = None
     constraint: str = DEMOGRAPHIC_PARITY
     combine: str = EACH
     min_group_rows: int = MIN_GROUP_ROWS
@@ -181,7 +183,13 @@ def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
         with (
             open(path, "rb") as file,
             tqdm.wrapattr(
-                file, "read", total=size, desc=f"reading {path.name}", delay=1, disable=not verbose
+                file,
+                "read",
+                total=size,
+                desc=f"reading {path.name}",
+                delay=1,
+                disable=not verbose,
+                file=UntilClosed(),
             ) as watched,
         ):
             content = b"".join(iter(lambda: watched.read(1 << 24), b""))
@@ -331,7 +339,7 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
     if not bad:
         raise ValueError(f"--favorable names every label of column {task.target!r}; leave at least one out")
     labels = (" or ".join(bad) if len(bad) <= SHOWN else "other", " or ".join(good))
-    return replace(task, favorable=labels[1], labels=labels, good=tuple(good))
+    return replace(task, favorable=labels[1], labels=labels, good=tuple(good), bad=tuple(bad))
 
 
 def _groups(column: pd.Series) -> np.ndarray:
@@ -414,15 +422,14 @@ def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
 
 def _code(y: np.ndarray, task: Task, column: str) -> np.ndarray:
     assert task.labels is not None
-    labels, texts = task.labels, np.array([str(value) for value in y.tolist()], object)
-    if task.good is not None:
-        return np.isin(texts, task.good).astype(np.int64)
-    unknown = sorted(set(texts.tolist()) - set(labels))
+    texts = np.array([str(value) for value in y.tolist()], object)
+    bad, good = ((task.labels[k],) if labels is None else labels for k, labels in enumerate((task.bad, task.good)))
+    unknown = sorted(set(texts.tolist()) - {*bad, *good})
     if unknown:
         raise ValueError(
-            f"column {column!r} has the label {unknown[0]!r}, and the model was trained on {_listed(labels)}"
+            f"column {column!r} has the label {unknown[0]!r}, and the model was trained on {_listed([*bad, *good])}"
         )
-    return (texts == labels[1]).astype(np.int64)
+    return np.isin(texts, good).astype(np.int64)
 
 
 def _listed(values: Sequence[Any]) -> str:

@@ -14,7 +14,7 @@ def _altair() -> Any:
 
 
 def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
-    """Accuracy against discrimination over the steps; the parameters ``chosen`` and ``epsilon`` move the marker."""
+    """Accuracy against discrimination over the steps; the parameters ``chosen`` and ``bound`` move the marker."""
     alt = _altair()
     path = summary["path"]
     labelled = summary["rows"]["labelled"]
@@ -38,20 +38,19 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
                 }
             )
     names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
-    least = "-epsilon" if path["confidence"] is None else str(min(row["discrimination"] for row in rows))
-    start = path["epsilons"][path["chosen_epsilon"]]
+    least = "-bound" if path["confidence"] is None else str(min(row["discrimination"] for row in rows))
+    start = path["bounds"][path["chosen_bound"]]
     chosen = alt.param(name="chosen", value=start["point"])
-    epsilon = alt.param(name="epsilon", value=start["epsilon"])
+    bound = alt.param(name="bound", value=start["bound"])
     colors = [BLUE, ORANGE][: len(names)]
-    rate = summary["constraint"]["rate"].replace("selection rate", "favourable decisions")
-    x = alt.X("discrimination:Q", title=f"discrimination (difference of {rate})").scale(zero=True)
+    x = alt.X("discrimination:Q", title=f"discrimination ({summary['constraint']['words']})").scale(zero=True)
     y = alt.Y("accuracy:Q", title="accuracy").scale(zero=False)
     kind = alt.Color("rows:N", title=None).scale(domain=names, range=colors)
     legend = alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolType="stroke", symbolSize=400)
     tooltip = ["rows:N", "step:Q", "leaves:Q", "discrimination:Q", "accuracy:Q"]
     band = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(low=least if summary["constraint"]["directed"] else "0", high="epsilon")
+        .transform_calculate(low=least if summary["constraint"]["directed"] else "0", high="bound")
         .mark_rect(color=GREEN, opacity=0.15, clip=True)
         .encode(x=alt.X("low:Q"), x2="high:Q")
     )
@@ -76,7 +75,8 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
         .mark_point(shape="circle", size=190, filled=True, stroke="black", strokeWidth=2)
         .encode(x=x, y=y, color=kind.legend(legend), tooltip=tooltip)
     )
-    chart = alt.layer(band, line, first, marker).add_params(chosen, epsilon)
+    bands = [band] if path["kind"] == "epsilon" else []  # a ratio bounds no difference
+    chart = alt.layer(*bands, line, first, marker).add_params(chosen, bound)
     return _finish(chart, height=300)
 
 
@@ -86,6 +86,7 @@ def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
     rows = [
         {"group": group["name"], "what": what, "people": sign * counts[what], "label": counts[what]}
         for group, counts in zip(summary["groups"], summary["changed"]["groups"], strict=True)
+        if counts["gained"] is not None
         for what, sign in (("gained", 1), ("lost", -1))
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(

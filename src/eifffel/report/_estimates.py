@@ -7,7 +7,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
-from eifffel.groups import Groups
+from eifffel.groups import FEWEST, Groups
 from eifffel.intervals import rate_interval, ratio_interval
 
 # Groups below either are marked: their rates say little.
@@ -31,8 +31,29 @@ def estimate(value: Any, interval: tuple[Any, Any] | None = None) -> Estimate:
 
 
 def rate(part: Any, whole: Any) -> Estimate:
-    """A share of rows and its interval."""
-    return estimate(part / whole if whole else np.nan, rate_interval(part, whole))
+    """A share of rows and its interval; not told where they are fewer than ten."""
+    return estimate(part / whole, rate_interval(part, whole)) if whole >= FEWEST else estimate(np.nan)
+
+
+def find_hidden(size: np.ndarray, groups: Groups, bounded: np.ndarray) -> np.ndarray:
+    """Which of those who are compared are not described, by how many people there are of each.
+
+    Those of fewer than ten. Where that is one of an attribute, it could be reckoned from sums and from all others, and
+    the smallest of the others that are not bounded is not described either.
+    """
+    hidden = (size > 0) & (size < FEWEST)
+    attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
+    for k in range(len(groups.attributes)):
+        own = attribute == k
+        others = np.flatnonzero(own & ~hidden & ~bounded & (size > 0))
+        if hidden[own].sum() == 1 and len(others):
+            hidden[others[np.argmin(size[others])]] = True
+    return hidden
+
+
+def people(n: Any) -> int | None:
+    """How many people; not told where they are some, and fewer than ten."""
+    return None if 0 < n < FEWEST else int(n)
 
 
 def is_small(n_rows: int, n_all: int) -> bool:
@@ -57,18 +78,24 @@ def measure_groups(
     rates = metrics.selection_rate(favorable, totals)
     attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
     bounded = np.concatenate(constraint.kept_values(groups)) & (size > 0)
+    hidden = find_hidden(size, groups, bounded)
     labelled = totals.shape[1] == 2
     unknown = estimate(np.nan)
-    found = []
+    found: list[dict[str, Estimate]] = []
     for g in range(len(size)):
+        if hidden[g]:
+            found.append(dict.fromkeys((*RATES, "ratio_to_highest"), unknown))
+            continue
         own = attribute == attribute[g]
         own &= bounded if (own & bounded).any() else size > 0
+        own &= ~hidden
         highest = int(np.argmax(np.where(own, rates, -1)))
         compared = None if g == highest else ratio_interval(chosen[g], size[g], chosen[highest], size[highest])
+        known = own.any() and rates[highest] > 0
         found.append(
             {
                 "selection_rate": rate(chosen[g], size[g]),
-                "ratio_to_highest": estimate(rates[g] / rates[highest] if rates[highest] else np.nan, compared),
+                "ratio_to_highest": estimate(rates[g] / rates[highest], compared) if known else unknown,
                 "true_positive_rate": rate(favorable[g, 1], totals[g, 1]) if labelled else unknown,
                 "false_positive_rate": rate(favorable[g, 0], totals[g, 0]) if labelled else unknown,
                 "precision": rate(favorable[g, 1], chosen[g]) if labelled else unknown,
@@ -77,7 +104,7 @@ def measure_groups(
     return found
 
 
-def measure_all(counts: PathCounts, step: int) -> dict[str, Any]:
+def measure_all(counts: PathCounts, step: int, groups: Groups) -> dict[str, Any]:
     """What is bounded, between whom, and accuracy, of the decisions at a step."""
     pair = [counts.worst.high[step], counts.worst.low[step]]
     chosen, size = (counts.constraint.count_sides(table)[pair] for table in (counts.favorable[step], counts.totals))
@@ -88,7 +115,11 @@ def measure_all(counts: PathCounts, step: int) -> dict[str, Any]:
         "ratio": estimate(counts.ratio[step], counts.ratio_interval(step)),
         "ratio_between": [one_line(counts.constraint.names[side]) for side in counts.ratio_pair(step)],
         "between": [one_line(name) for name in counts.worst_pair(step)],
-        "rates": [number(part / whole) for part, whole in zip(chosen, size, strict=True)],
+        "rates": [rate(part, whole)["value"] for part, whole in zip(chosen, size, strict=True)],
+        "by_attribute": [
+            {"name": one_line(name), "value": number(part.worst(counts.favorable[step], counts.totals).value)}
+            for name, part in counts.constraint.by_attribute(groups)
+        ],
         "accuracy": rate(n_correct, counts.totals.sum()) if labelled else estimate(np.nan),
     }
 

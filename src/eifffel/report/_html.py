@@ -46,11 +46,8 @@ def slider_data(summary: dict[str, Any]) -> dict[str, Any]:
     """What the page shows for each bound: texts to be put into cells, so that nothing is computed there."""
     path = summary["path"]
     return {
-        "start": path["chosen_epsilon"],
-        "epsilons": [
-            {"epsilon": bound["epsilon"], "text": f"{bound['epsilon']:g}", "point": bound["point"], "met": bound["met"]}
-            for bound in path["epsilons"]
-        ],
+        "start": path["chosen_bound"],
+        "bounds": [{**bound, "text": f"{bound['bound']:g}"} for bound in path["bounds"]],
         "points": [point_cells(point) for point in path["points"]],
     }
 
@@ -63,8 +60,10 @@ def point_cells(point: dict[str, Any]) -> dict[str, str]:
         "step": f"{point['step']:,}",
         "selection_discrimination": _words.plain(selection["discrimination"], 4)
         + ("" if selection["upper"] is None else f", at most {_words.plain(selection['upper'], 4)}"),
+        "selection_ratio": _words.plain(selection["ratio"]),
         "selection_accuracy": _words.plain(selection["accuracy"]),
         "discrimination": _words.fraction(point["overall"]["discrimination"]),
+        "ratio": _words.fraction(point["overall"]["ratio"]),
         "accuracy": _words.fraction(point["overall"]["accuracy"]),
     }
     for g, group in enumerate(point["groups"]):

@@ -7,8 +7,8 @@ from typing import Any
 
 from eifffel.report import _words
 
-# Bounds in the table of the trade-off.
-EPSILONS = (0.2, 0.15, 0.1, 0.05, 0.02, 0.01)
+# Bounds in the table of the trade-off, the loosest first.
+BOUNDS = {"epsilon": (0.2, 0.15, 0.1, 0.05, 0.02, 0.01), "ratio": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)}
 
 
 def render_markdown(summary: dict[str, Any]) -> str:
@@ -40,13 +40,23 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def path_head(summary: dict[str, Any]) -> list[str]:
+    """What the columns of `path_rows` are called."""
+    kind = summary["path"]["kind"]
+    names = [summary["groups"][g]["name"] for g in _words.group_columns(summary)]
+    measured = ["discrimination"] if kind == "epsilon" else ["ratio there", "discrimination"]
+    return [kind, "changed leaves", *names, *measured, "accuracy", ""]
+
+
 def path_rows(summary: dict[str, Any]) -> list[list[str]]:
-    """The trade-off for some bounds: epsilon, changed leaves, discrimination and accuracy."""
+    """The trade-off for some bounds: the bound, changed leaves, what it comes to, and accuracy."""
     path = summary["path"]
-    wanted = {*EPSILONS, path["epsilons"][path["chosen_epsilon"]]["epsilon"]}
-    bounds = [bound for bound in reversed(path["epsilons"]) if bound["epsilon"] in wanted]
+    kind = path["kind"]
+    wanted = {*BOUNDS[kind], path["bounds"][path["chosen_bound"]]["bound"]}
+    bounds = [bound for bound in path["bounds"] if bound["bound"] in wanted]
+    bounds = bounds[::-1] if kind == "epsilon" else bounds
     chosen = [("as it came", path["points"][0], "")]
-    chosen += [(f"{b['epsilon']:.4g}", path["points"][b["point"]], "" if b["met"] else "NOT MET") for b in bounds]
+    chosen += [(f"{b['bound']:.4g}", path["points"][b["point"]], "" if b["met"] else "NOT MET") for b in bounds]
     return [
         [
             name,
@@ -55,6 +65,7 @@ def path_rows(summary: dict[str, Any]) -> list[list[str]]:
                 _words.show_rate("selection_rate", point["groups"][g]["selection_rate"]).split(" ")[0]
                 for g in _words.group_columns(summary)
             ),
+            *([_words.fraction(point["overall"]["ratio"])] if kind == "ratio" else []),
             _words.fraction(point["overall"]["discrimination"]),
             _words.fraction(point["overall"]["accuracy"]),
             met,
@@ -86,15 +97,14 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield f"Steps {escape(_words.tradeoff_words(s))}."
         yield ""
-        names = [escape(s["groups"][g]["name"]) for g in _words.group_columns(s)]
-        yield from table(["epsilon", "changed leaves", *names, "discrimination", "accuracy", ""], path_rows(s))
+        yield from table([escape(name) for name in path_head(s)], path_rows(s))
     if s["changed"] is not None:
         yield "## Who changed"
         yield ""
         counts = zip(s["groups"], s["changed"]["groups"], strict=True)
         yield from table(
             [escape(s["sensitive"]), "rows", "gain a favourable decision", "lose one"],
-            [[escape(g["name"]), f"{c['rows']:,}", f"{c['gained']:,}", f"{c['lost']:,}"] for g, c in counts],
+            [[escape(g["name"]), *_words.changed_cells(c)] for g, c in counts],
         )
         yield from table(
             ["rule", "rows", "gain", "lose"],
@@ -145,7 +155,7 @@ def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
     return [
         [
             escape(group["name"]) + _words.group_marks(group),
-            f"{group['rows']:,}",
+            _words.few(group["rows"]),
             _words.percent(group["base_rate"]),
             when if len(moments) == 2 else "now",
             *(_words.show_rate(key, group[when][key]) for key, *_ in _words.GROUP_RATES),

@@ -9,14 +9,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 from eifffel._validation import named_columns
 from eifffel.coding import Rows
+from eifffel.constraints import Constraint
 from eifffel.ensembles import Column, plain_columns, view_ensemble
 from eifffel.ensembles._columns import INFREQUENT
-from eifffel.groups import Groups
-from eifffel.report._estimates import one_line
+from eifffel.groups import FEWEST, Groups
+from eifffel.report._estimates import find_hidden, one_line, people
 from eifffel.rules import Rule, read_rules
 
-# A rule that describes fewer people is counted and not printed.
-FEWEST = 10
 DEPTH = 3
 # Of a column's values, the most frequent; the others stand together.
 CATEGORIES = 20
@@ -42,16 +41,23 @@ class Table:
 
 
 def summarize_changes(
-    before: np.ndarray, after: np.ndarray, rows: Rows, groups: Groups, X: Any, *, sensitive_columns: tuple[str, ...]
+    before: np.ndarray,
+    after: np.ndarray,
+    rows: Rows,
+    groups: Groups,
+    constraint: Constraint,
+    X: Any,
+    *,
+    sensitive_columns: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Who gains and who loses a favourable decision.
+    """Who gains and who loses a favourable decision; not told of fewer than ten people.
 
     Parameters
     ----------
     before, after : ndarray of bool
         Whether each row is decided favourably.
-    rows, groups : Rows and Groups
-        Who they are.
+    rows, groups, constraint : Rows, Groups and Constraint
+        Who they are, and who is bounded.
     X : table
         The rows as they were given to the model.
     """
@@ -59,8 +65,13 @@ def summarize_changes(
     gained, lost = ~before & after & known, before & ~after & known
     counted = {"rows": None, "gained": gained, "lost": lost}
     of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
+    bounded = np.concatenate(constraint.kept_values(groups))
+    hidden = find_hidden(of_group["rows"], groups, bounded)
     return {
-        "groups": [{what: int(counts[g]) for what, counts in of_group.items()} for g in range(len(groups.compared))],
+        "groups": [
+            {"rows": people(n), **{what: None if hidden[g] else int(of_group[what][g]) for what in ("gained", "lost")}}
+            for g, n in enumerate(of_group["rows"])
+        ],
         **_describe_changes(gained, lost, as_numbers(X), sensitive_columns),
     }
 

@@ -3,7 +3,6 @@
 import json
 import platform
 import warnings
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -19,23 +18,33 @@ from eifffel._validation import (
     check_favorable,
     check_fraction,
     check_table,
-    split_favorable,
 )
 from eifffel._version import __version__
 from eifffel.coding import Coding, Rows
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
+from eifffel.constraints import DEMOGRAPHIC_PARITY, Constraint, make_constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import Around, EnsembleView, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, read_groups
+from eifffel.groups import Groups
 from eifffel.path import FairnessPath
-from eifffel.record import find_record, read_grouping, undo
-from eifffel.report._estimates import is_small, measure_all, measure_groups, number, one_line, rate
+from eifffel.record import find_record, undo
+from eifffel.report._compared import find_constraint, find_groups, find_labels
+from eifffel.report._estimates import (
+    estimate,
+    find_hidden,
+    is_small,
+    measure_all,
+    measure_groups,
+    number,
+    one_line,
+    people,
+    rate,
+)
 from eifffel.report._leaves import summarize_leaves
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
-from eifffel.selection import Selection
+from eifffel.selection import Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-3"
 ABOUT = ("data", "split", "test_size", "seed", "trained_on", "command", "intended_use")
@@ -87,12 +96,13 @@ def summarize(
     path: FairnessPath | None = None,
     selection: Selection | None = None,
     epsilon: float | None = None,
+    ratio: float | None = None,
     favorable: Any = None,
     privileged: Any = None,
     constraint: str | None = None,
-    combine: str = EACH,
-    min_group_rows: int = MIN_GROUP_ROWS,
-    missing: str = ERROR,
+    combine: str | None = None,
+    min_group_rows: int | None = None,
+    missing: str | None = None,
     favorable_name: str | None = None,
     sensitive_name: str = "group",
     sensitive_columns: tuple[str, ...] = (),
@@ -111,12 +121,14 @@ def summarize(
         What the report calls these rows, such as ``"test rows"``.
     path, selection : FairnessPath and Selection, optional
         Where the model comes from, for the trade-off; an EiFFFeLClassifier brings its own.
-    epsilon : float, optional
-        The bound to judge by; by default that of the selection, or the one that the model was edited for.
+    epsilon, ratio : float, optional
+        The bound to judge by, on the difference or on the ratio of rates; by default that of the selection, or the one
+        that the model was edited for.
     favorable, privileged : optional
         As in `eifffel.trace_path`, where the model does not know them.
     constraint, combine, min_group_rows, missing : optional
-        Likewise; demographic parity, unless the model was edited for something else.
+        Likewise, where they are not to be as in the edit of the model. A model is judged by the bound that it was
+        edited for only where people are compared as they were then.
     favorable_name, sensitive_name : str
         What the favourable label, if not as it is, and the sensitive attribute are called.
     sensitive_columns : tuple of str
@@ -144,6 +156,7 @@ def summarize(
     [399, 601]
     """
     check_fraction("epsilon", epsilon, optional=True)
+    check_one_bound(epsilon, ratio)
     for name in about or {}:
         check_choice("about", name, ABOUT)
     check_table(X)
@@ -152,28 +165,26 @@ def summarize(
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
     original = _original(model, path, record)
-    favorable, good = split_favorable(favorable, y)
-    groups = _known_groups(path, record, sensitive_features, privileged, missing)
-    known = groups is not None
-    if groups is None:
-        groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
-    favorable, good = _known_labels(path, record, favorable, good)
+    groups, known = find_groups(path, record, sensitive_features, combine, missing, privileged)
+    favorable, label_sets = find_labels(path, record, favorable, y)
     if record is not None and selection is not None and record["step"] != selection.step:
         raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
     if path is not None and path.counts.favorable.dtype.kind != "i":
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
     classes = _classes(model, y, favorable)
-    coding = Coding(classes, check_favorable(classes, favorable), groups, good)
+    coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     after = _decides(model, X, coding)
-    asked = _constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
-    if len(groups) == 2 and groups.privileged[0] is None and len(asked.names) == 2:
-        chosen, totals = (asked.count_sides(table) for table in (encoded.weigh_cells(after), encoded.weigh_cells()))
-        favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
+    asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
+    if len(groups) == 2 and len(asked.names) == 2:
+        favored = groups.privileged[0]
+        if favored is None:
+            chosen, totals = (asked.count_sides(table) for table in (encoded.weigh_cells(after), encoded.weigh_cells()))
+            favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
         groups = groups.privileged_last(favored)
         encoded = encoded if favored else encoded.swap_groups()
         asked = make_constraint(asked.name, groups, min_group_rows=asked.min_rows)
-        coding = Coding(classes, coding.favorable, groups, good)
+        coding = Coding(classes, coding.favorable, groups, label_sets)
     asked = asked.on_rows(encoded.count_cells(), rows=f"the {rows}")
     before = None if original is None else _decides(original, X, coding)
     totals = encoded.weigh_cells()
@@ -199,6 +210,7 @@ def summarize(
         "constraint": {
             "name": asked.name,
             "rate": asked.rate,
+            "words": asked.words,
             "directed": asked.directed,
             "combine": groups.combine,
             "missing": groups.missing,
@@ -207,8 +219,8 @@ def summarize(
         },
         "groups": _groups(groups, encoded, before, after, asked),
         "overall": {
-            "before": None if before is None else measure_all(decided, 0),
-            "after": measure_all(decided, 1),
+            "before": None if before is None else measure_all(decided, 0, groups),
+            "after": measure_all(decided, 1, groups),
             "constant_accuracy": None if y is None else number(totals.sum(axis=0).max() / totals.sum()),
         },
         "selection": _asked(selection, record if known else None),
@@ -223,84 +235,21 @@ def summarize(
     }
     if before is not None:
         summary["changed"] = summarize_changes(
-            before, after, encoded, groups, X, sensitive_columns=tuple(sensitive_columns)
+            before, after, encoded, groups, asked, X, sensitive_columns=tuple(sensitive_columns)
         )
-    if path is not None and selection is not None:
+    if path is not None and selection is not None and (y is not None or not path.constraint.needs_labels):
         measured = path.measure(X, y, sensitive_features)
         summary["rows"]["seen"] = measured.seen
         summary["path"] = summarize_path(path, measured, selection)
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    summary["verdict"] = say_verdict(summary, epsilon)
+    summary["verdict"] = say_verdict(summary, epsilon, ratio)
     return summary
-
-
-def _known_groups(
-    path: FairnessPath | None, record: dict[str, Any] | None, sensitive: Any, privileged: Any, missing: str
-) -> Groups | None:
-    """The groups as the edit has them; ``None`` where there was none, or of other groups than these."""
-    if path is not None:
-        groups = path.grouping
-    elif record is not None:
-        groups = read_grouping(record)
-        if missing != ERROR and missing != groups.missing:  # the edit knew of no such rows
-            if missing == OWN_GROUP:
-                return None
-            groups = replace(groups, missing=missing)
-        found = read_groups(sensitive, combine=groups.combine, missing=groups.missing)
-        both = zip(found.columns, groups.columns, strict=False)
-        if len(found.columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
-            return None
-    else:
-        return None
-    if privileged is not None and groups.find_privileged(privileged).privileged != groups.privileged:
-        known = [None if k is None else a.values[k] for a, k in zip(groups.attributes, groups.privileged, strict=True)]
-        raise ValueError(
-            f"privileged must be {', '.join(map(repr, known))}, as in the edit of the model, got {privileged!r}; leave "
-            "it out"
-        )
-    return groups
-
-
-def _known_labels(
-    path: FairnessPath | None, record: dict[str, Any] | None, favorable: Any, good: frozenset[Any] | None
-) -> tuple[Any, frozenset[Any] | None]:
-    """The favourable class as the edit has it, and the labels that it stands for."""
-    if path is not None:
-        known, labels = path.favorable, path.good
-    elif record is not None:
-        known, labels = record["favorable"], None if record["good"] is None else frozenset(record["good"])
-    else:
-        return favorable, good
-    if favorable is not None and (favorable != known or good != labels):
-        raise ValueError(
-            f"favorable must be {known if labels is None else set(labels)!r}, for which the model was edited, got "
-            f"{favorable if good is None else set(good)!r}; leave it out"
-        )
-    return known, labels
-
-
-def _constraint(
-    path: FairnessPath | None,
-    record: dict[str, Any] | None,
-    name: str | None,
-    groups: Groups,
-    min_group_rows: int,
-    *,
-    labelled: bool,
-) -> Constraint:
-    """What is compared: as asked for, as in the edit, or selection rates, which need no labels."""
-    if path is not None and name is None:
-        return path.constraint
-    if name is None and record is not None:
-        name, min_group_rows = record["constraint"]["name"], record["constraint"]["min_group_rows"]
-        name = name if labelled else DEMOGRAPHIC_PARITY
-    return make_constraint(name or DEMOGRAPHIC_PARITY, groups, min_group_rows=min_group_rows)
 
 
 def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[str, Any] | None:
     """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
     if selection is not None:
-        return dict(_plain(selection.__dict__))
+        return dict(_plain(selection.told()))
     stored = None if record is None else record["selection"]
     return None if stored is None else dict(_plain(stored))
 
@@ -325,8 +274,8 @@ def _classes(model: Any, y: Any, favorable: Any) -> np.ndarray:
 
 
 def _name_favorable(coding: Coding) -> str:
-    if coding.good is not None:
-        return " or ".join(sorted(map(str, coding.good)))
+    if coding.label_sets is not None:
+        return " or ".join(sorted(map(str, coding.label_sets.good)))
     return str(coding.classes.tolist()[coding.favorable])
 
 
@@ -350,17 +299,18 @@ def _groups(
     }
     size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
     bounded = np.concatenate(constraint.kept_values(groups))
+    hidden = find_hidden(size, groups, bounded)
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [
         {
             "name": one_line(groups.compared[g]),
             "attribute": one_line(attribute.name),
             "role": _role(attribute.privileged, v),
-            "rows": int(size[g]),
-            "share": number(size[g] / n_all),
+            "rows": people(size[g]),
+            "share": None if people(size[g]) is None else number(size[g] / n_all),
             "small": is_small(size[g], n_all),
             "bounded": bool(bounded[g]),
-            "base_rate": rate(totals[g, 1], size[g]) if labelled else None,
+            "base_rate": (estimate(np.nan) if hidden[g] else rate(totals[g, 1], size[g])) if labelled else None,
             **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
         }
         for g, (attribute, v) in enumerate(values)

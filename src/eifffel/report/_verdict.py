@@ -6,15 +6,15 @@ import numpy as np
 
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.report._words import fraction
+from eifffel.report._words import fraction, share
 from eifffel.verdict import judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
 
 
-def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any]:
-    """Whether the bound holds on the rows of the report, and where it was chosen.
+def say_verdict(summary: dict[str, Any], epsilon: float | None, least: float | None) -> dict[str, Any]:
+    """Whether a bound on the difference, or on the ratio, holds on the rows of the report, and where it was chosen.
 
     ``holds`` is of the rows of the report; ``chosen`` of the rows that the step was chosen on; ``certain`` is whether
     the whole interval is within the bound, or all of it outside.
@@ -23,20 +23,21 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None) -> dict[str, Any
     measured, ratio = overall["discrimination"], overall["ratio"]
     value, interval = measured["value"], (measured["low"], measured["high"])
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
-    over = "" if len(summary["groups"]) == 2 else ", over all that are compared,"
+    over = "" if summary["constraint"]["directed"] else ", over all that are compared,"
     facts = f"On {where}, {_say_rates(summary)}: a difference of {value:.3f} (95% interval{over} {interval[0]:.3f} to "
     facts += f"{interval[1]:.3f})"
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
         cost += " Leaves were scored by these rows, so that they say little of other people."
-    cost += _say_left_out(summary)
+    cost += _say_attributes(summary) + _say_left_out(summary)
     selection = summary["selection"]
     if selection is not None and (
-        selection["constraint"] != summary["constraint"]["name"] or epsilon not in (None, selection["epsilon"])
+        selection["constraint"] != summary["constraint"]["name"]
+        or epsilon not in (None, selection["epsilon"])
+        or least not in (None, selection["ratio"])
     ):
         selection = None  # judged by another bound than chose it
-    least = None
-    if epsilon is None and selection is not None:
+    if epsilon is None and least is None and selection is not None:
         epsilon, least = selection["epsilon"], selection["ratio"]
     if epsilon is None and least is None:
         unjudged = {"epsilon": None, "ratio": None, "holds": None, "chosen": None, "certain": None}
@@ -72,14 +73,23 @@ def _say_rates(summary: dict[str, Any]) -> str:
     groups, sensitive = summary["groups"], summary["sensitive"]
     if summary["constraint"]["name"] == DEMOGRAPHIC_PARITY and len(groups) == 2:
         shares = [
-            f"{group['after']['selection_rate']['value']:.1%} of those whose {sensitive} is {group['name']}"
+            f"{share(group['after']['selection_rate']['value'])} of those whose {sensitive} is {group['name']}"
             for group in groups
         ]
         return f"{favorable} {' and to '.join(shares)}"
     after = summary["overall"]["after"]
-    high, low = (f"{name} ({rate:.1%})" for name, rate in zip(after["between"], after["rates"], strict=True))
+    high, low = (f"{name} ({share(rate)})" for name, rate in zip(after["between"], after["rates"], strict=True))
     rate = summary["constraint"]["rate"]
     return f"of the groups by {sensitive} that are bounded, the {rate} differs most between {high} and {low}"
+
+
+def _say_attributes(summary: dict[str, Any]) -> str:
+    """The largest difference by each attribute, where there are several."""
+    found = summary["overall"]["after"]["by_attribute"]
+    if len(found) < 2:
+        return ""
+    largest = [f"{part['name']} {part['value']:.3f}" for part in found]
+    return f" By attribute, the largest are {', '.join(largest)}."
 
 
 def _say_left_out(summary: dict[str, Any]) -> str:
@@ -113,16 +123,18 @@ def _say_losers(summary: dict[str, Any]) -> str:
     counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
     # Everybody has a value of each attribute.
     own = [changed for group, changed in counts if group["attribute"] == summary["groups"][0]["attribute"]]
-    gained, lost = (sum(changed[what] for changed in own) for what in ("gained", "lost"))
+    told = [changed for changed in own if changed["gained"] is not None]
+    gained, lost = (sum(changed[what] for changed in told) for what in ("gained", "lost"))
     losers = f"{lost:,} lose" if lost > 1 else "1 loses" if lost else "nobody loses"
-    return f" By the edit {gained:,} of these people gain a favourable decision and {losers} one."
+    but = "" if len(told) == len(own) else ", groups of fewer than ten left out,"
+    return f" By the edit {gained:,} of these people{but} gain a favourable decision and {losers} one."
 
 
 def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
     if selection is None:
         return ""
     where, value = selection["discrimination_rows"], selection["discrimination"]
-    where = f"{sum(selection['n_rows']):,} {where}"
+    where = f"{selection['n_discrimination_rows']:,} {where}"
     sure = selection["confidence"]
     if not selection["met"]:
         loss = name_loss(selection["objective"])

@@ -22,7 +22,13 @@ GLOSSARY = (
     (
         "discrimination",
         "the share of favourable decisions in the privileged group minus that in the other; of several groups, or of "
-        "another rate that is named, the largest difference between two; 0 is no difference",
+        "another rate that is named, the largest difference between two, or between the privileged group, if one is "
+        "named, and another; 0 is no difference",
+    ),
+    (
+        "ratio",
+        "of the groups' shares of favourable decisions, or of another rate that is named, the smallest divided by "
+        "the largest; the four-fifths rule asks for 0.8",
     ),
     (
         "epsilon",
@@ -90,14 +96,42 @@ def plain(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}"
 
 
+def share(value: float | None) -> str:
+    """A share of people in percent; not told of fewer than ten."""
+    return "a share not told, for they are fewer than ten," if value is None else f"{value:.1%}"
+
+
 def few(n: int | None) -> str:
     """A number of people; not told where they are fewer than ten."""
     return "<10" if n is None else f"{n:,}"
 
 
+def part(n: int | None, whole: int | None) -> str:
+    """Some of a number of people, and how many percent they are; not told of few."""
+    return UNKNOWN if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
+
+
+def changed_cells(counts: dict[str, Any]) -> list[str]:
+    """People of a group, and how many gain and lose a favourable decision."""
+    return [
+        few(counts["rows"]),
+        *(UNKNOWN if counts[key] is None else f"{counts[key]:,}" for key in ("gained", "lost")),
+    ]
+
+
 def count(n: int, noun: str) -> str:
     """A number of things."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def bound_words(summary: dict[str, Any]) -> str:
+    """What the bounds of a trade-off mean."""
+    parity = summary["constraint"]["name"] == "demographic_parity"
+    if summary["path"]["kind"] == "ratio":
+        what = "shares of favourable decisions" if parity else f"{summary['constraint']['rate']}s"
+        return f"The ratio is the least that you allow the smallest of the groups' {what} to be of the largest."
+    what = "the groups' shares of favourable decisions" if parity else f"groups, of the {summary['constraint']['rate']}"
+    return f"Epsilon is the largest difference that you allow between {what}."
 
 
 # Of more groups, a table of leaves has no column for each.
@@ -159,9 +193,10 @@ def asked_words(summary: dict[str, Any]) -> str:
     alpha = f"no limit on the {loss}" if selection["alpha"] is None else f"alpha {selection['alpha']:g} ({loss})"
     sure = "" if selection["confidence"] is None else f", confidence {selection['confidence']:g}"
     n_rows = selection["n_rows"]
-    rows = f"{min(n_rows):,} to {max(n_rows):,} in each of {len(n_rows)} groups"
-    if len(n_rows) == 2:
-        rows = " and ".join(f"{n:,} {group['name']}" for n, group in zip(n_rows, summary["groups"], strict=True))
+    most = max((n for n in n_rows if n is not None), default=None)
+    rows = f"{few(None if None in n_rows else min(n_rows))} to {few(most)} in each of {len(n_rows)} groups"
+    if len(n_rows) == len(summary["groups"]) == 2:
+        rows = " and ".join(f"{few(n)} {group['name']}" for n, group in zip(n_rows, summary["groups"], strict=True))
     low, high = selection["interval"] or (None, None)
     level = 95 if selection["confidence"] is None else 100 * selection["confidence"]
     difference = fraction({"value": selection["discrimination"], "low": low, "high": high})
@@ -170,12 +205,12 @@ def asked_words(summary: dict[str, Any]) -> str:
     if selection["ratio"] is not None:
         upper += f", and the ratio {plain(selection['rate_ratio'])}"
     asked = "" if selection["constraint"] == "demographic_parity" else f"{selection['constraint'].replace('_', ' ')}, "
-    between = "" if len(n_rows) == 2 else f" between {selection['pair'][0]} and {selection['pair'][1]}"
+    between = "" if selection["directed"] else f" between {selection['pair'][0]} and {selection['pair'][1]}"
     if selection["left_out"]:
         between += f" ({', '.join(selection['left_out'])} not bounded)"
     return (
         f"{asked}{bound}, {alpha}{sure}, rule {selection['rule']}; "
-        f"{'met' if selection['met'] else 'NOT MET'} on {sum(selection['n_rows']):,} "
+        f"{'met' if selection['met'] else 'NOT MET'} on {selection['n_discrimination_rows']:,} "
         f"{selection['discrimination_rows']} ({rows}) at step {selection['step']:,}, where the difference{between} "
         f"is {difference}, a {level:g}% interval{upper}; {loss} {selection['objective_drop']:.3f} on "
         f"{selection['n_accuracy_rows']:,} {selection['accuracy_rows']}"

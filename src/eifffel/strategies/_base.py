@@ -46,8 +46,9 @@ class EditOrder(ABC):
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
         """Warn of what the rows that steps are measured on show of these edits."""
 
-    def fits_rows(self, rows: str) -> bool:
-        """Whether the edits were fitted to features of the rows of that name, on which confidence is then too high."""
+    @property
+    def fits_ahead(self) -> bool:
+        """Whether half of the rows that steps are measured on had a part in the edits, and can certify nothing."""
         return False
 
     def fits(self, n_leaves: int) -> bool:

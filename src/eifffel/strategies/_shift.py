@@ -17,7 +17,6 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import _safe_indexing
 
 from eifffel import _kernels
 from eifffel._parallel import jobs_for, run_threads, split_evenly
@@ -107,8 +106,9 @@ class ShiftOrder(EditOrder):
                 IndistinctGroupsWarning,
             )
 
-    def fits_rows(self, rows: str) -> bool:
-        return bool(np.isfinite(self.aim)) and rows == "selection rows"
+    @property
+    def fits_ahead(self) -> bool:
+        return bool(np.isfinite(self.aim))
 
     def leaves_at(self, step: int) -> np.ndarray:
         moved = np.flatnonzero(self.score) if step else np.arange(0)
@@ -193,17 +193,17 @@ def order_shift(
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
 
-    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives them tell
-    how sure it is of people whom it has not seen. Their groups and labels are not looked at.
+    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives to half
+    of them (`Rows.halve`) tell how sure it is of people whom it has not seen. Where their features give the group away,
+    several groups are then weighed to suit these very people, and only the other half can certify a bound.
     """
     part = _sample(placed.rows)
     if part is not None:
-        index, rows = np.ascontiguousarray(placed.index[:, part]), placed.rows.take(part)
-        placed = PlacedRows(_safe_indexing(placed.X, part), index, rows, placed.name)
+        placed = placed.take(part, placed.name)
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
     fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
-    target, aim = _weigh_cells(view, rows, constraint, fit, (placed if ahead is None else ahead).index, n_jobs)
+    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
     squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
@@ -239,22 +239,25 @@ def weigh_rows(rows: Rows, target: np.ndarray) -> np.ndarray:
 
 def _weigh_cells(
     view: EnsembleView,
-    rows: Rows,
+    placed: PlacedRows,
     constraint: Constraint,
     fit: Callable[[np.ndarray], "LeastSquares"],
-    index: np.ndarray,
+    ahead: PlacedRows | None,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, float]:
     """The weight of a row of each (group, label) cell in what is bounded, and the lambda to aim at.
 
-    ``fit`` takes targets of the ``rows``; ``index`` are the leaves of rows by which several differences are weighed.
+    ``fit`` takes targets of the ``placed`` rows.
     """
+    rows = placed.rows
     totals = rows.weigh_cells()
     share = constraint.count_sides(totals) / totals.sum()
     if len(constraint.pairs) == 1:
         weight, aim = np.zeros(len(share)), np.inf
         weight[constraint.pairs[0]] = 1, -1
     else:
+        half = np.zeros(0, bool) if ahead is None else ahead.rows.halve()
+        index = ahead.index[:, half] if ahead is not None and half.any() else placed.index
         weight, aim = _weigh_sides(view, rows, constraint, share, fit, index, n_jobs)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_side = np.where(weight == 0, 0.0, weight / share)
@@ -275,11 +278,12 @@ def _weigh_sides(
     How much a row is like those of a side is foretold by the leaves as the direction is, so that the rule is one that
     leaves can hold: nobody's group is asked for. Among such rules the most accurate that keeps the rates of a family
     within `AIM` of each other has the weights that minimise a convex function of them (the dual of a linear programme),
-    which sum to 0 in each family without a reference.
+    which sum to 0 in each family without a reference. ``index`` are the leaves of the people it is to suit.
     """
     bounded = np.unique(constraint.pairs)
     if index.shape[1] > SAMPLE:
-        index = np.ascontiguousarray(index[:, np.linspace(0, index.shape[1] - 1, SAMPLE).astype(np.intp)])
+        index = index[:, np.linspace(0, index.shape[1] - 1, SAMPLE).astype(np.intp)]
+    index = np.ascontiguousarray(index)
     likeness = np.empty((index.shape[1], len(bounded)))
     for k, side in enumerate(bounded):
         of_side = np.zeros(constraint.members.shape[1:])
@@ -321,9 +325,7 @@ def _sample(rows: Rows) -> np.ndarray | None:
     n_rows = len(rows.group)
     if n_rows <= SAMPLE:
         return None
-    shuffled = np.random.default_rng(0).permutation(n_rows)
-    by_cell = shuffled[np.argsort(rows.cell[shuffled], kind="stable")]
-    return np.sort(by_cell[np.linspace(0, n_rows - 1, SAMPLE).astype(np.intp)])
+    return np.sort(rows.by_cell()[np.linspace(0, n_rows - 1, SAMPLE).astype(np.intp)])
 
 
 class LeastSquares:

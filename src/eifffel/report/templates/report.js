@@ -6,17 +6,17 @@
     views[name] = result.view;
   }
   if (slider) {
-    const input = document.getElementById("epsilon");
+    const input = document.getElementById("bound");
     const show = () => {
-      const bound = slider.epsilons[Number(input.value)];
+      const bound = slider.bounds[Number(input.value)];
       const cells = slider.points[bound.point];
       for (const element of document.querySelectorAll("[data-cell]")) {
         element.textContent = cells[element.dataset.cell];
       }
-      document.getElementById("epsilon-text").textContent = bound.text;
-      document.getElementById("epsilon-met").textContent = bound.met ? "met" : "NOT MET";
+      document.getElementById("bound-text").textContent = bound.text;
+      document.getElementById("bound-met").textContent = bound.met ? "met" : "NOT MET";
       input.setAttribute("aria-valuetext", bound.text);
-      views.tradeoff.signal("chosen", bound.point).signal("epsilon", bound.epsilon).runAsync();
+      views.tradeoff.signal("chosen", bound.point).signal("bound", bound.bound).runAsync();
     };
     input.addEventListener("input", show);
     document.getElementById("reset").addEventListener("click", () => {
