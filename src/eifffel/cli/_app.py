@@ -14,6 +14,7 @@ import typer
 
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
+from eifffel.cli._progress import UntilClosed
 from eifffel.exceptions import PickleWarning
 
 BROKEN, BAD_INPUT, NOT_MET, INTERRUPTED = 1, 2, 3, 130
@@ -188,9 +189,9 @@ def notes(quiet: bool, debug: bool) -> Iterator[None]:
 
     def show(message: Any, category: type[Warning], *where: Any, **how: Any) -> None:
         if category is PickleWarning or (category.__module__.startswith("eifffel.") and not quiet):
-            typer.echo(printable(f"note: {in_options(str(message))}"), err=True)
+            print(printable(f"note: {in_options(str(message))}"), file=UntilClosed())
         elif debug:
-            typer.echo(printable(f"{category.__name__}: {message}"), err=True)
+            print(printable(f"{category.__name__}: {message}"), file=UntilClosed())
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

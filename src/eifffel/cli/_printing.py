@@ -1,6 +1,7 @@
 """What commands print: a verdict, tables, where files went."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from eifffel.cli._progress import UntilClosed
 from eifffel.report import _words
 from eifffel.report._markdown import path_head, path_rows
 
@@ -21,10 +23,10 @@ def printable(text: Any) -> str:
 
 
 class PlainConsole(Console):
-    """A console that leaves it to the caller what to do where nobody reads on."""
+    """A console on which the work goes on where nobody reads on."""
 
     def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def console() -> Console:
@@ -53,7 +55,7 @@ def say(text: str) -> None:
 
 def say_note(text: str) -> None:
     """A line on stderr."""
-    print(f"note: {printable(text)}", file=sys.stderr)
+    print(f"note: {printable(text)}", file=UntilClosed())
 
 
 def say_json(content: Any) -> None:
