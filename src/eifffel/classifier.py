@@ -223,6 +223,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             constraint=self.constraint,
             min_group_rows=self.min_group_rows,
             select_on=None if selection is None else given.take(selection),
+            keep_apart=self.confidence is not None,
             favorable=favorable,
             n_jobs=self.n_jobs,
             verbose=self.verbose,

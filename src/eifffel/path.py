@@ -32,7 +32,7 @@ from eifffel.objective import Objective, check_objective
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
-from eifffel.selection import Selection, select_step, warn_of_seen_rows
+from eifffel.selection import NONE_APART, Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -77,9 +77,9 @@ class FairnessPath:
     accuracy_counts : PathCounts
         On the rows that accuracy is measured on: the selection rows, or the scoring rows where the selection rows
         have no labels.
-    apart : PathCounts or None
-        On those of the selection rows that no part of the edits was fitted to, where some were: they alone can say
-        something with confidence.
+    certain_counts : PathCounts or None
+        On those of the selection rows that no part of the edits was fitted to, of which alone something can be said
+        with confidence; ``None`` where there are none.
     fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
     at_hand : RowsAtHand or None
@@ -102,7 +102,7 @@ class FairnessPath:
     leaf_counts: LeafCounts
     counts: PathCounts
     accuracy_counts: PathCounts
-    apart: PathCounts | None
+    certain_counts: PathCounts | None
     fingerprint: str
     at_hand: RowsAtHand | None = None
     scored: Any = None
@@ -182,7 +182,11 @@ class FairnessPath:
 
     def counts_for(self, confidence: float | None) -> PathCounts:
         """The counts by which a step is chosen, with confidence or without."""
-        return self.counts if confidence is None or self.apart is None else self.apart
+        if confidence is None:
+            return self.counts
+        if self.certain_counts is None:
+            raise ValueError(NONE_APART.format(confidence=confidence, rows=self.counts.rows))
+        return self.certain_counts
 
     @cached_property
     def seen(self) -> bool:
@@ -405,7 +409,9 @@ class FairnessPath:
         placed = PlacedRows(X, index, rows, "measured rows")
         counts, at_hand = measure_rows(view, placed, self.order, constraint, n_jobs=n_jobs, verbose=verbose)
         accuracy_counts = self.accuracy_counts if y is None else counts
-        return replace(self, counts=counts, accuracy_counts=accuracy_counts, apart=None, at_hand=at_hand, known=None)
+        return replace(
+            self, counts=counts, accuracy_counts=accuracy_counts, certain_counts=counts, at_hand=at_hand, known=None
+        )
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
         """One row per step: its position, discrimination, accuracy and selection rates.

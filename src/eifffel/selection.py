@@ -17,6 +17,13 @@ from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
 RULES = ("first", "most_accurate", "paper")
+# Said where no selection row is left that the edits owe nothing to.
+NONE_APART = (
+    "confidence={confidence:g} needs rows that the edits owe nothing to, and how several groups are weighed in this "
+    "shift was fitted to features of all the {rows}. Trace with keep_apart=True, which keeps half of them for it "
+    "(EiFFFeLClassifier does so if it has a confidence when it is fitted), ask on other rows, as in path.measure(X, y, "
+    "sensitive_features).select(...), or take strategy='leaf'"
+)
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
 # How often so many rows as are advised would do.

@@ -15,6 +15,7 @@ from eifffel._validation import (
 )
 from eifffel.coding import Coding, Rows
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
+from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.groups import EACH, ERROR, Groups, read_groups
@@ -37,6 +38,7 @@ def trace_path(
     min_group_rows: int = MIN_GROUP_ROWS,
     missing: str = ERROR,
     select_on: tuple[Any, ...] | None = None,
+    keep_apart: bool = False,
     privileged: Any = None,
     favorable: Any = None,
     sample_weight: Any = None,
@@ -81,6 +83,9 @@ def trace_path(
         The selection rows, on which each step is measured: rows that the model was not trained on, or the bound says
         little of other people. ``y`` may be ``None``: accuracy is then measured on the scoring rows. By default the
         scoring rows, as in the paper; selecting a step then warns.
+    keep_apart : bool
+        Where a shift is to bound several differences: let half of the selection rows have no part in how they are
+        weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs other rows still.
     privileged : group, optional
         The privileged group, which all others are compared with; a dict of them by attribute where there are several.
         By default, of two groups the one that the model favours on the scoring rows; of more, and of both rates of
@@ -129,6 +134,7 @@ def trace_path(
         constraint=constraint,
         min_group_rows=min_group_rows,
         select_on=select_on,
+        keep_apart=keep_apart,
         favorable=favorable,
         sample_weight=sample_weight,
         n_jobs=n_jobs,
@@ -148,6 +154,7 @@ def trace_groups(
     constraint: str = DEMOGRAPHIC_PARITY,
     min_group_rows: int = MIN_GROUP_ROWS,
     select_on: tuple[Any, ...] | None = None,
+    keep_apart: bool = False,
     favorable: Any = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -211,14 +218,18 @@ def trace_groups(
         chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
     strategy = resolve_strategy(strategy, view, asked)
     ahead = None if select_on is None else chosen_on
-    edits = STRATEGIES[strategy].order(view, scored, counts, asked, direction=direction, ahead=ahead, **work)
+    edits = STRATEGIES[strategy].order(
+        view, scored, counts, asked, direction=direction, ahead=ahead, keep_apart=keep_apart, **work
+    )
     order_of_edits = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
     order_of_edits.review(view, chosen_on)
     path_counts, at_hand = measure_rows(view, chosen_on, order_of_edits, asked, **work)
-    apart = None
+    certain_counts: PathCounts | None = path_counts
     if ahead is not None and edits.fits_ahead:
-        others = ahead.take(np.flatnonzero(~selection.halve()), "selection rows kept apart")
-        apart, _ = measure_rows(view, others, order_of_edits, asked, **work)
+        certain_counts = None
+        if keep_apart:
+            others = ahead.take(np.flatnonzero(~selection.halve()), "selection rows kept apart")
+            certain_counts, _ = measure_rows(view, others, order_of_edits, asked, **work)
     accuracy_counts = path_counts
     if selection.label is None:
         accuracy_counts, _ = measure_rows(view, scored, order_of_edits, asked, **work)
@@ -234,7 +245,7 @@ def trace_groups(
         leaf_counts=counts,
         counts=path_counts,
         accuracy_counts=accuracy_counts,
-        apart=apart,
+        certain_counts=certain_counts,
         fingerprint=view.fingerprint(),
         at_hand=at_hand,
         scored=X,

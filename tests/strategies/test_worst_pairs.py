@@ -352,6 +352,7 @@ def test_the_largest_difference_of_several_groups_falls_on_people_never_seen(con
         strategy=strategy,
         constraint=constraint,
         select_on=(X[chosen], y[chosen], group[chosen]),
+        keep_apart=True,
     )
     choice = path.select(epsilon=0.08)
     assert choice.met
@@ -371,7 +372,7 @@ def test_the_largest_difference_of_several_groups_falls_on_people_never_seen(con
     assert certain.upper <= 0.15
     assert certain.step <= path.order.safest
     # Every difference is tested by itself, and the largest limit counts.
-    counts, pairs = path.counts if path.apart is None else path.apart, path.constraint.pairs
+    counts, pairs = path.certain_counts, path.constraint.pairs
     size, part = path.constraint.count_sides(counts.totals), path.constraint.count_sides(counts.favorable[certain.step])
     limits = [float(difference_limit(part[a], size[a], part[b], size[b], 0.9)) for a, b in pairs]
     assert len(limits) == 6 * len(CONSTRAINTS[constraint])
@@ -389,18 +390,27 @@ def test_several_differences_are_weighed_without_a_look_at_rows_kept_apart(seed,
     assert np.bincount(rows.cell[weighed], minlength=8).tolist() == (cells // 2).tolist()
     others = np.where(weighed[:, None], X[500:], X[500:][::-1] + 1)
 
-    def path(features, **options):
-        select_on = (features, y[500:], group[500:])
-        return trace(model, X[:500], y[:500], group[:500], strategy="shift", select_on=select_on, constraint=name)
+    def path(features, keep_apart=True):
+        given = {"select_on": (features, y[500:], group[500:]), "keep_apart": keep_apart}
+        return trace(model, X[:500], y[:500], group[:500], strategy="shift", constraint=name, **given)
 
     one, other = path(X[500:]), path(others)
     np.testing.assert_array_equal(one.order.score, other.order.score)
     assert one.order.aim == other.order.aim
-    assert one.apart.totals.sum() == 400 - weighed.sum()
+    assert one.certain_counts.totals.sum() == 400 - weighed.sum()
     # What they are decided is counted as if they were measured by themselves.
     apart = one.measure(X[500:][~weighed], y[500:][~weighed], group[500:][~weighed])
-    np.testing.assert_array_equal(one.apart.favorable, apart.counts.favorable)
+    np.testing.assert_array_equal(one.certain_counts.favorable, apart.counts.favorable)
     np.testing.assert_array_equal(one.upper_limits(0.9), apart.upper_limits(0.9))
+    # Without it every row has a part, and none is left to certify.
+    everyone = path(X[500:], keep_apart=False)
+    assert everyone.certain_counts is None
+    for ask in (everyone.upper_limits, lambda confidence: everyone.select(epsilon=0.5, confidence=confidence)):
+        with pytest.raises(
+            ValueError, match=r"fitted to features of all the selection rows. Trace with keep_apart=True"
+        ):
+            ask(0.9)
+    assert everyone.measure(X[500:], y[500:], group[500:]).upper_limits(0.9).shape == (everyone.n_steps + 1,)
 
 
 def test_auto_is_leaf_for_one_difference_and_shift_for_more():

@@ -144,6 +144,7 @@ def edit(
             constraint=task.constraint,
             min_group_rows=task.min_group_rows,
             select_on=cut(chosen),
+            keep_apart=bounds.confidence is not None,
             favorable=table.favorable,
             n_jobs=bounds.jobs,
         )

@@ -27,8 +27,9 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        View, scoring rows in their leaves, their counts, a constraint, a direction, and in their leaves the rows that
-        steps will be measured on, whose groups and labels are not for it to see -> `EditOrder`.
+        View, scoring rows in their leaves, their counts, a constraint, a direction, in their leaves the rows that steps
+        will be measured on, whose groups and labels are not for it to see, and whether to keep half of them apart
+        (`Rows.halve`) -> `EditOrder`.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
     """

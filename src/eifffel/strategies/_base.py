@@ -48,7 +48,7 @@ class EditOrder(ABC):
 
     @property
     def fits_ahead(self) -> bool:
-        """Whether half of the rows that steps are measured on had a part in the edits, and can certify nothing."""
+        """Whether rows that steps are measured on had a part in the edits, and so can certify nothing."""
         return False
 
     def fits(self, n_leaves: int) -> bool:

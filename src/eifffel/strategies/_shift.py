@@ -182,6 +182,7 @@ def order_shift(
     *,
     direction: str = ANY,
     ahead: PlacedRows | None = None,
+    keep_apart: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> ShiftOrder:
@@ -193,9 +194,9 @@ def order_shift(
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
 
-    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives to half
-    of them (`Rows.halve`) tell how sure it is of people whom it has not seen. Where their features give the group away,
-    several groups are then weighed to suit these very people, and only the other half can certify a bound.
+    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives them tell
+    how sure it is of people whom it has not seen. Where their features give the group away, several groups are then
+    weighed to suit these very people, who can no longer certify a bound; ``keep_apart`` looks at half of them only.
     """
     part = _sample(placed.rows)
     if part is not None:
@@ -203,7 +204,7 @@ def order_shift(
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
     fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
-    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
+    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, keep_apart, n_jobs)
     squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
@@ -243,6 +244,7 @@ def _weigh_cells(
     constraint: Constraint,
     fit: Callable[[np.ndarray], "LeastSquares"],
     ahead: PlacedRows | None,
+    keep_apart: bool,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, float]:
     """The weight of a row of each (group, label) cell in what is bounded, and the lambda to aim at.
@@ -256,8 +258,10 @@ def _weigh_cells(
         weight, aim = np.zeros(len(share)), np.inf
         weight[constraint.pairs[0]] = 1, -1
     else:
-        half = np.zeros(0, bool) if ahead is None else ahead.rows.halve()
-        index = ahead.index[:, half] if ahead is not None and half.any() else placed.index
+        index = (placed if ahead is None else ahead).index
+        if ahead is not None and keep_apart:
+            half = ahead.rows.halve()
+            index = index[:, half] if half.any() else placed.index
         weight, aim = _weigh_sides(view, rows, constraint, share, fit, index, n_jobs)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_side = np.where(weight == 0, 0.0, weight / share)
