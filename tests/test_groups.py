@@ -199,3 +199,31 @@ def test_two_columns_of_one_name_are_refused():
     frame = pandas.DataFrame([["f", "x"], ["m", "y"]], columns=["sex", "sex"])
     with pytest.raises(ValueError, match="sensitive_features has more than one column named 'sex'; rename them"):
         read_groups(frame)
+
+
+def test_one_group_of_few_takes_another_that_is_not_bounded_with_it():
+    groups = read_groups(list("abcde"))
+    bounded = np.array([True, True, False, False, False])
+
+    def hidden(*sizes, bounded=bounded):
+        return "".join(np.array(list("abcde"))[groups.find_hidden(np.array(sizes), bounded)])
+
+    assert hidden(500, 400, 8, 20, 15) == "ce", "else it could be reckoned from the others and sums"
+    assert hidden(500, 400, 8, 20, 3) == "ce"
+    assert hidden(500, 400, 0, 20, 15) == ""
+    assert hidden(500, 400, 8, 20, 15, bounded=np.ones(5, bool)) == "c"
+
+
+def test_groups_of_other_rows_are_found_by_the_names_of_their_columns():
+    also = {"race": [*RACE, "w"], "sex": [*SEX, "f"]}
+    groups = read_groups(BOTH, also=also)
+    assert groups.columns == (("f", "m"), ("w", "x", "y", "z"))
+
+
+def test_missing_groups_are_found_wherever_they_stand():
+    column = np.array(["a", None, "a", None], object)
+    groups = read_groups(column, missing="own-group")
+    assert groups.values == ("a", "(missing)")
+    for turned in (groups, groups.privileged_last(0)):
+        codes_of = turned.encode(column, column, rows="rows")[0]
+        assert [turned[code] for code in codes_of] == ["a", "(missing)", "a", "(missing)"]

@@ -65,8 +65,9 @@ def test_each_attribute_is_bounded_by_itself():
     assert chosen.n_rows == tuple((column[rows] == value).sum() for column in S.values() for value in np.unique(column))
     assert chosen.n_discrimination_rows == len(rows)
     told = chosen.told()
-    assert [n is None for n in told["n_rows"]] == [n < 10 for n in chosen.n_rows]
-    assert [rate is None for rate in told["selection_rates"]] == [n < 10 for n in chosen.n_rows]
+    assert chosen.hidden == tuple(n < 10 for n in chosen.n_rows)
+    assert [n is None for n in told["n_rows"]] == list(chosen.hidden)
+    assert [rate is None for rate in told["selection_rates"]] == list(chosen.hidden)
 
 
 def test_the_intersection_bounds_every_combination():
@@ -142,7 +143,8 @@ def test_the_four_fifths_rule_with_confidence():
     assert counts.ratio_limits(0.7, 0.9)[step] <= 0
     assert step == 0 or counts.ratio_limits(0.7, 0.9)[step - 1] > 0, "as near to the model as it came as can be"
     assert step == 0
-    near = clf.path_.select(ratio=0.95, confidence=0.9)
+    with pytest.warns(FewRowsWarning):
+        near = clf.path_.select(ratio=0.95, confidence=0.9)
     assert near.step > 0
     assert counts.ratio_limits(0.95, 0.9)[near.step] <= 0 < counts.ratio_limits(0.95, 0.9)[near.step - 1]
     several = fit(S["race"], strategy="leaf").path_
@@ -335,6 +337,7 @@ def test_one_bound_at_a_time():
     clf = fit(S["race"], ratio=0.7, strategy="leaf")
     assert clf.at(epsilon=0.2).selection_.ratio is None
     assert clf.at(epsilon=0.2).at(ratio=0.6).selection_.epsilon is None
+    assert clf.at(epsilon=0.2).at(ratio=None).selection_.epsilon == 0.2
     assert fit(S["race"], epsilon=None, strategy="leaf").selection_.epsilon == 0.05
     with pytest.raises(ValueError, match=r"epsilon=0.1 and ratio=0.8 are two bounds; give one of them"):
         fit(S["race"], epsilon=0.1, ratio=0.8)
@@ -362,3 +365,22 @@ def test_columns_of_several_attributes_are_those_who_are_compared():
     assert list(frame.columns[-6:]) == [f"selection_rate_{name}" for name in names]
     decided = clf.path_.model.predict(X[clf.selection_rows_])
     assert frame["selection_rate_sex f"][0] == pytest.approx(decided[S["sex"][clf.selection_rows_] == "f"].mean())
+
+
+def test_a_ratio_of_two_groups_with_confidence_is_in_one_direction_and_says_so():
+    clf = fit(S["sex"], strategy="leaf")
+    path = clf.path_
+    assert path.counts.constraint.directed
+    with pytest.warns(FewRowsWarning, match=r"ratio=0.97 is certified, but only by going past zero, and beyond it on"):
+        chosen = path.select(ratio=0.97, confidence=0.95)
+    assert chosen.met
+    assert chosen.is_past
+    assert chosen.rate_ratio < 0.97
+    assert chosen.selection_rates[0] > chosen.selection_rates[1], "the unprivileged group first"
+    verdict = path.verdict(chosen)
+    assert verdict.heading == "Past zero: the other group is favoured now"
+    assert "in the direction in which it was asked for" in verdict.sentence
+    lenient = path.select(ratio=0.5, confidence=0.95)
+    assert lenient.met
+    assert not lenient.is_past
+    assert path.verdict(lenient).heading.startswith("Within the bound")

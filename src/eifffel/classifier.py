@@ -260,7 +260,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         check_is_fitted(self, "estimator_")
         if epsilon is not UNCHANGED and ratio is UNCHANGED:
             ratio = None
-        elif ratio is not UNCHANGED and epsilon is UNCHANGED:
+        elif ratio is not UNCHANGED and ratio is not None and epsilon is UNCHANGED:
             epsilon = None
         given = {
             "epsilon": epsilon,

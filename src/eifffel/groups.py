@@ -1,6 +1,6 @@
 """Groups: who is told apart by sensitive_features, and who is compared with whom."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -135,6 +135,21 @@ class Groups:
         """How many people there are of each that is compared, from how many there are of each group."""
         return self.count_compared(n_rows[:, None])[:, 0]
 
+    def find_hidden(self, n_rows: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+        """Which of those who are compared are not described where others read it, by how many people there are of each.
+
+        Those of fewer than ten. Where that is one of an attribute, it could be reckoned from sums and from all others,
+        and the smallest of the others that are not bounded is not described either.
+        """
+        hidden = (n_rows > 0) & (n_rows < FEWEST)
+        attribute = np.repeat(np.arange(len(self.attributes)), [len(a.values) for a in self.attributes])
+        for k in range(len(self.attributes)):
+            own = attribute == k
+            others = np.flatnonzero(own & ~hidden & ~bounded & (n_rows > 0))
+            if hidden[own].sum() == 1 and len(others):
+                hidden[others[np.argmin(n_rows[others])]] = True
+        return hidden
+
     def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
         """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.
 
@@ -150,7 +165,7 @@ class Groups:
             if self.missing == OWN_GROUP and gaps.any():
                 distinct.append(UNKNOWN)
             check_known(what, distinct, values, "the groups")
-            own = np.full(n_rows, len(values) - 1, np.uint8)  # the last value, where missing is one
+            own = np.full(n_rows, values.index(UNKNOWN) if UNKNOWN in values else 0, np.uint8)
             own[~gaps] = sum((k * (found == value) for k, value in enumerate(values)), start=np.zeros(len(found)))
             if self.missing == DROP:
                 own[gaps] = 0
@@ -166,16 +181,13 @@ class Groups:
                 f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
                 f"{listed(self.names)}; give the same columns"
             )
-        names = [name for name, _ in given]
-        if len(given) == 1 or not all(names) or not all(self.names):
-            return given
-        for name in names:
-            if name not in self.names:
-                raise ValueError(
-                    f"sensitive_features of {rows} has the column {name!r}, and the groups are of "
-                    f"{listed(self.names)}; give the same columns"
-                )
-        return [given[names.index(name)] for name in self.names]
+        unknown = [name for name, _ in given if name and name not in self.names]
+        if len(given) > 1 and unknown and all(self.names):
+            raise ValueError(
+                f"sensitive_features of {rows} has the column {unknown[0]!r}, and the groups are of "
+                f"{listed(self.names)}; give the same columns"
+            )
+        return in_order(given, self.names)
 
     def privileged_last(self, index: int) -> "Groups":
         """The same two groups, of which the one at the place given is privileged and stands last."""
@@ -231,7 +243,7 @@ def read_groups(
     check_choice("combine", combine, COMBINE)
     check_choice("missing", missing, MISSING)
     first = split_columns(sensitive_features)
-    others = [] if also is None else split_columns(also)
+    others = [] if also is None else in_order(split_columns(also), [name for name, _ in first])
     columns = []
     for k, (name, column) in enumerate(first):
         what = _named("sensitive_features", name)
@@ -305,6 +317,12 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
     if not columns:
         raise ValueError("sensitive_features has no columns; pass the group of each row")
     return columns
+
+
+def in_order(columns: list[tuple[str, Any]], names: Sequence[str]) -> list[tuple[str, Any]]:
+    """Columns in the order of these names, if they have them; else as they are."""
+    found = {name: (name, column) for name, column in columns}
+    return [found[name] for name in names] if set(found) == set(names) and len(found) == len(names) else columns
 
 
 def take_rows(sensitive_features: Any, part: np.ndarray) -> Any:

@@ -228,7 +228,7 @@ class FairnessPath:
             Bound on discrimination.
         ratio : float in (0, 1], in place of epsilon
             The smallest of the rates that are compared must be at least so large a part of the largest: 0.8 is the
-            four-fifths rule.
+            four-fifths rule. With ``confidence``, of two groups: that of the unprivileged of the privileged one's.
         alpha : float in [0, 1], optional
             Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
         rule : {"first", "most_accurate", "paper"}

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
-from eifffel.groups import FEWEST, Groups
+from eifffel.groups import Groups
 from eifffel.intervals import difference_limit
 from eifffel.metrics import selection_rate
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
@@ -63,6 +63,8 @@ class Selection:
         How many ``discrimination_rows`` there are in each group that is compared.
     n_discrimination_rows : int
         How many there are in all.
+    hidden : tuple of bools
+        Which of these groups reports and records say nothing of, for they are of fewer than ten people.
     left_out : tuple of str
         Groups of too few rows, which are not bounded.
     n_accuracy_rows : int
@@ -95,6 +97,7 @@ class Selection:
     accuracy_rows: str
     n_rows: tuple[int, ...]
     n_discrimination_rows: int
+    hidden: tuple[bool, ...]
     left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
@@ -109,11 +112,17 @@ class Selection:
         """What was asked for, in words."""
         return f"epsilon={self.epsilon:g}" if self.ratio is None else f"ratio={self.ratio:g}"
 
+    @property
+    def is_past(self) -> bool:
+        """Whether the step keeps a one-sided bound, and would break it with the two groups exchanged."""
+        if not self.directed or self.discrimination >= 0:
+            return False
+        return self.rate_ratio < self.ratio if self.ratio is not None else -self.discrimination > (self.epsilon or 0)
+
     def told(self) -> dict[str, Any]:
-        """Everything as plain data, but for the numbers of groups of fewer than ten people."""
-        few = [n < FEWEST for n in self.n_rows]
+        """Everything as plain data, but for the numbers of groups that are `hidden`."""
         rates, n_rows = (
-            [None if hide else value for hide, value in zip(few, values, strict=True)]
+            [None if hide else value for hide, value in zip(self.hidden, values, strict=True)]
             for values in (self.selection_rates, self.n_rows)
         )
         return {**asdict(self), "selection_rates": rates, "n_rows": n_rows}
@@ -195,7 +204,7 @@ def select_step(
             step = int(np.argmax(keeps & allowed))
         else:
             step = int(np.argmin(np.where(keeps & allowed, drop, np.inf)))
-    decided = (counts.favorable[step], counts.totals)
+    decided, n_rows = (counts.favorable[step], counts.totals), groups.count_people(counts.n_rows)
     selection = Selection(
         step=step,
         met=met,
@@ -213,7 +222,8 @@ def select_step(
         rule=rule,
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
-        n_rows=tuple(groups.count_people(counts.n_rows).tolist()),
+        n_rows=tuple(n_rows.tolist()),
+        hidden=tuple(groups.find_hidden(n_rows, np.concatenate(counts.constraint.kept_values(groups))).tolist()),
         n_discrimination_rows=int(counts.n_rows.sum()),
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
@@ -290,13 +300,13 @@ def _warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) 
     bounded, size = np.unique(constraint.pairs), constraint.count_sides(counts.totals)
     smallest = bounded[np.argmin(size[bounded])]
     name = f"group {constraint.names[smallest]!r}"
-    if selection.epsilon is not None and selection.discrimination < -selection.epsilon:
+    if selection.is_past:
         warn_caller(
-            f"epsilon={selection.epsilon:g} is certified, but only by going past zero, and beyond it on that side: on "
+            f"{selection.bound} is certified, but only by going past zero, and beyond it on that side: on "
             f"{selection.n_discrimination_rows:,} {selection.discrimination_rows} step {selection.step} has "
             f"discrimination {selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the "
-            f"further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or allow a larger "
-            "epsilon",
+            f"further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or allow a "
+            f"{_more(selection)}",
             FewRowsWarning,
         )
     elif size[smallest] < FEW_ROWS:
@@ -309,7 +319,7 @@ def _warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) 
 
 def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
     ratio = "" if selection.ratio is None else f", a ratio of {selection.rate_ratio:.4g},"
-    more = "larger epsilon" if selection.ratio is None else "smaller ratio"
+    more = _more(selection)
     return (
         f"{'the loop ends at' if selection.rule == 'paper' else 'the nearest is'} step {selection.step} with "
         f"discrimination {selection.discrimination:.4g}{_between(selection)}{ratio} on the "
@@ -325,6 +335,11 @@ def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
     )
 
 
+def _more(selection: Selection) -> str:
+    """What to allow where a bound is too strict."""
+    return "larger epsilon" if selection.ratio is None else "smaller ratio"
+
+
 def _between(selection: Selection) -> str:
     """Between whom the discrimination is, where it is not plain."""
     return "" if selection.directed else f" between {selection.pair[0]} and {selection.pair[1]}"
@@ -338,7 +353,7 @@ def _why_uncertain(selection: Selection, counts: PathCounts, safest: int) -> str
         f"most {selection.upper:.4g} with that confidence, on {selection.n_discrimination_rows:,} "
         f"{selection.discrimination_rows}"
     )
-    more = "larger epsilon" if selection.ratio is None else "smaller ratio"
+    more = _more(selection)
     if excess[safest] <= 0:
         first = int(np.argmax(certify(excess, safest)))
         upto = "on" if safest == len(excess) - 1 else f"to {safest}"

@@ -33,7 +33,7 @@ def judge(
         return Judgement(
             True,
             high <= epsilon,
-            "Past zero: the other group is favoured now",
+            PAST,
             f"within the bound of {epsilon:g} in the direction in which it was asked for, and beyond it in the other",
         )
     inside = high <= epsilon and (signed or low >= -epsilon)
@@ -46,8 +46,17 @@ def judge(
     )
 
 
-def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float) -> Judgement:
-    """Compare the smallest ratio of two rates and its interval with a bound."""
+PAST = "Past zero: the other group is favoured now"
+
+
+def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, past: bool = False) -> Judgement:
+    """Compare the smallest ratio of two rates and its interval with a bound.
+
+    ``past`` is where the bound is in one direction only, and broken in the other.
+    """
+    if past:
+        clause = f"within the bound of {least:g} in the direction in which it was asked for, and beyond it in the other"
+        return Judgement(True, False, PAST, clause)
     holds = ratio >= least
     side = "Within" if holds else "Outside"
     clause = f"{side.lower()} the bound of {least:g}"
@@ -116,16 +125,19 @@ def say_verdict(
         assert selection.epsilon is not None
         judged = judge(value, interval, selection.epsilon, signed=signed)
     else:
-        judged = judge_ratio(float(counts.ratio[step]), counts.ratio_interval(step), selection.ratio)
+        signed = selection.confidence is not None and counts.constraint.directed
+        ratio = float(counts.ratio[step])
+        past = signed and value < 0 and ratio < selection.ratio
+        judged = judge_ratio(ratio, counts.ratio_interval(step), selection.ratio, past=past)
     n_rows = tuple(groups.count_people(counts.n_rows).tolist())
     accuracy = float(counts.objective("accuracy")[step]) if accuracy_counts is counts else None
     level = CONFIDENCE if selection.confidence is None else selection.confidence
     shown = "" if interval is None else f" ({100 * level:.4g}% interval {interval[0]:.4f} to {interval[1]:.4f})"
-    ratio = "" if selection.ratio is None else f", and the ratio of the rates is {counts.ratio[step]:.4f}"
+    of_rates = "" if selection.ratio is None else f", and the ratio of the rates is {counts.ratio[step]:.4f}"
     between = "" if counts.constraint.directed else " between {} and {}".format(*counts.worst_pair(step))
     sentences = [
         f"On {counts.n_rows.sum():,} {counts.rows}, {_say_groups(groups, n_rows)}, the discrimination of step {step}"
-        f"{between} is {value:.4f}{shown}{ratio}, {judged.clause}.{_say_attributes(counts, groups, step)}"
+        f"{between} is {value:.4f}{shown}{of_rates}, {judged.clause}.{_say_attributes(counts, groups, step)}"
     ]
     if counts.constraint.left_out:
         sentences.append(f"Too few rows to be bounded have {', '.join(counts.constraint.left_out)}.")

@@ -446,3 +446,25 @@ def test_nobody_has_to_read_to_the_end(tmp_path):
     done.stdout.close()
     assert done.wait(timeout=120) == 0
     assert (tmp_path / "demo" / "model.skops").exists()
+
+
+def test_commands_work_without_standard_error(tmp_path):
+    make_applicants(2000).to_csv(tmp_path / "people.csv", index=False)
+    words = [
+        "fit",
+        "people.csv",
+        "--target",
+        "granted",
+        "--favorable",
+        "yes",
+        "--sensitive",
+        "gender",
+        "--out",
+        "m.skops",
+    ]
+    script = '"$@" 2>&- > said; echo $?'
+    done = subprocess.run(
+        ["bash", "-c", script, "bash", *COMMAND, *words], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() in ("0", "3")
+    assert (tmp_path / "m.skops").exists()

@@ -30,6 +30,7 @@ MET = Selection(
     accuracy_rows="selection rows",
     n_rows=(100, 100),
     n_discrimination_rows=200,
+    hidden=(False, False),
     left_out=(),
     n_accuracy_rows=200,
     interval=(-0.08, 0.18),

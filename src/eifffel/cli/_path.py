@@ -164,7 +164,7 @@ def draw(summary: dict[str, Any], form: str) -> bytes:
     def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
         return FairnessPathDisplay(
             discrimination=np.array([point["discrimination"] for point in points]),
-            accuracy=np.array([point["accuracy"] for point in points]),
+            accuracy=np.array([point["accuracy"] for point in points], float),
             rows=f"{chosen_on}, which chose the step, and the {here}",
             compared=summary["constraint"]["words"],
             selection=selection,

@@ -81,7 +81,7 @@ def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
     rows = [
         [
             group["name"] + _words.group_marks(group),
-            _words.few(group["rows"]),
+            _words.group_rows(group),
             when if len(moments) == 2 else "now",
             *(_shown(key, group[when][key]) for key, *_ in rates),
         ]
@@ -112,7 +112,7 @@ def print_changes(summary: dict[str, Any]) -> None:
     print_table(
         f"Who changed, of the {summary['rows']['name']}",
         [summary["sensitive"], "rows", "gain a favourable decision", "lose one"],
-        [[g["name"], *_words.changed_cells(c)] for g, c in counts],
+        [[g["name"], *_words.changed_cells(g, c)] for g, c in counts],
     )
 
 

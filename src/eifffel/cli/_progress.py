@@ -23,12 +23,14 @@ class UntilClosed:
         return getattr(sys.stderr, name)
 
     def write(self, text: str) -> None:
-        with suppress(BrokenPipeError):
-            sys.stderr.write(text)
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.write(text)
 
     def flush(self) -> None:
-        with suppress(BrokenPipeError):
-            sys.stderr.flush()
+        if sys.stderr is not None:
+            with suppress(BrokenPipeError):
+                sys.stderr.flush()
 
 
 class Progress:

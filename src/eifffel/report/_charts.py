@@ -23,8 +23,8 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for k, point in enumerate(path["points"]):
         on = [(f"{there}, which chose the step", point["selection"]["discrimination"], point["selection"]["accuracy"])]
-        if labelled:
-            overall = point["overall"]
+        overall = point["overall"]
+        if labelled and overall["accuracy"]["value"] is not None:  # not told of fewer than ten rows
             on.append((here, overall["discrimination"]["value"], overall["accuracy"]["value"]))
         for name, discrimination, accuracy in on:
             rows.append(

@@ -5,7 +5,7 @@ from typing import Any
 
 from eifffel._validation import LabelSets, find_label_sets, split_favorable
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
-from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, read_groups
+from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, in_order, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
 
@@ -26,6 +26,8 @@ def find_groups(
         groups = path.grouping
         if combine not in (None, groups.combine) and len(groups.columns) > 1:
             raise ValueError(f"combine must be {groups.combine!r}, as in the path, got {combine!r}; leave it out")
+        if missing not in (None, groups.missing):
+            raise ValueError(f"missing must be {groups.missing!r}, as in the path, got {missing!r}; leave it out")
         if privileged is not None and groups.find_privileged(privileged).privileged != groups.privileged:
             known = [a.values[k] for a, k in zip(groups.attributes, groups.privileged, strict=True) if k is not None]
             raise ValueError(
@@ -43,8 +45,9 @@ def find_groups(
             return read_groups(sensitive, **given), False
         groups = replace(groups, missing=missing)
     found = read_groups(sensitive, combine=groups.combine, missing=groups.missing)
-    both = zip(found.columns, groups.columns, strict=False)
-    if len(found.columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
+    columns = in_order(list(zip(found.names, found.columns, strict=True)), groups.names)
+    both = zip((values for _, values in columns), groups.columns, strict=False)
+    if len(columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
         return read_groups(sensitive, **given), False
     if privileged is None or groups.find_privileged(privileged).privileged == groups.privileged:
         return groups, True

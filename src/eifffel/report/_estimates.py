@@ -35,25 +35,14 @@ def rate(part: Any, whole: Any) -> Estimate:
     return estimate(part / whole, rate_interval(part, whole)) if whole >= FEWEST else estimate(np.nan)
 
 
-def find_hidden(size: np.ndarray, groups: Groups, bounded: np.ndarray) -> np.ndarray:
-    """Which of those who are compared are not described, by how many people there are of each.
-
-    Those of fewer than ten. Where that is one of an attribute, it could be reckoned from sums and from all others, and
-    the smallest of the others that are not bounded is not described either.
-    """
-    hidden = (size > 0) & (size < FEWEST)
-    attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
-    for k in range(len(groups.attributes)):
-        own = attribute == k
-        others = np.flatnonzero(own & ~hidden & ~bounded & (size > 0))
-        if hidden[own].sum() == 1 and len(others):
-            hidden[others[np.argmin(size[others])]] = True
-    return hidden
-
-
 def people(n: Any) -> int | None:
     """How many people; not told where they are some, and fewer than ten."""
     return None if 0 < n < FEWEST else int(n)
+
+
+def tells_labels(totals: np.ndarray) -> bool:
+    """Whether there are no labels that only some, and fewer than ten, of these people have; one rate tells another."""
+    return not ((totals > 0) & (totals < FEWEST)).any()
 
 
 def is_small(n_rows: int, n_all: int) -> bool:
@@ -78,7 +67,7 @@ def measure_groups(
     rates = metrics.selection_rate(favorable, totals)
     attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
     bounded = np.concatenate(constraint.kept_values(groups)) & (size > 0)
-    hidden = find_hidden(size, groups, bounded)
+    hidden = groups.find_hidden(size, bounded)
     labelled = totals.shape[1] == 2
     unknown = estimate(np.nan)
     found: list[dict[str, Estimate]] = []
@@ -92,13 +81,14 @@ def measure_groups(
         highest = int(np.argmax(np.where(own, rates, -1)))
         compared = None if g == highest else ratio_interval(chosen[g], size[g], chosen[highest], size[highest])
         known = own.any() and rates[highest] > 0
+        told = labelled and tells_labels(totals[g])
         found.append(
             {
                 "selection_rate": rate(chosen[g], size[g]),
                 "ratio_to_highest": estimate(rates[g] / rates[highest], compared) if known else unknown,
-                "true_positive_rate": rate(favorable[g, 1], totals[g, 1]) if labelled else unknown,
-                "false_positive_rate": rate(favorable[g, 0], totals[g, 0]) if labelled else unknown,
-                "precision": rate(favorable[g, 1], chosen[g]) if labelled else unknown,
+                "true_positive_rate": rate(favorable[g, 1], totals[g, 1]) if told else unknown,
+                "false_positive_rate": rate(favorable[g, 0], totals[g, 0]) if told else unknown,
+                "precision": rate(favorable[g, 1], chosen[g]) if told else unknown,
             }
         )
     return found

@@ -104,7 +104,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         counts = zip(s["groups"], s["changed"]["groups"], strict=True)
         yield from table(
             [escape(s["sensitive"]), "rows", "gain a favourable decision", "lose one"],
-            [[escape(g["name"]), *_words.changed_cells(c)] for g, c in counts],
+            [[escape(g["name"]), *_words.changed_cells(g, c)] for g, c in counts],
         )
         yield from table(
             ["rule", "rows", "gain", "lose"],
@@ -155,7 +155,7 @@ def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:
     return [
         [
             escape(group["name"]) + _words.group_marks(group),
-            _words.few(group["rows"]),
+            _words.group_rows(group),
             _words.percent(group["base_rate"]),
             when if len(moments) == 2 else "now",
             *(_words.show_rate(key, group[when][key]) for key, *_ in _words.GROUP_RATES),

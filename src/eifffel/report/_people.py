@@ -13,7 +13,7 @@ from eifffel.constraints import Constraint
 from eifffel.ensembles import Column, plain_columns, view_ensemble
 from eifffel.ensembles._columns import INFREQUENT
 from eifffel.groups import FEWEST, Groups
-from eifffel.report._estimates import find_hidden, one_line, people
+from eifffel.report._estimates import one_line
 from eifffel.rules import Rule, read_rules
 
 DEPTH = 3
@@ -66,11 +66,11 @@ def summarize_changes(
     counted = {"rows": None, "gained": gained, "lost": lost}
     of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
     bounded = np.concatenate(constraint.kept_values(groups))
-    hidden = find_hidden(of_group["rows"], groups, bounded)
+    hidden = groups.find_hidden(of_group["rows"], bounded)
     return {
         "groups": [
-            {"rows": people(n), **{what: None if hidden[g] else int(of_group[what][g]) for what in ("gained", "lost")}}
-            for g, n in enumerate(of_group["rows"])
+            {what: None if hidden[g] else int(counts[g]) for what, counts in of_group.items()}
+            for g in range(len(groups.compared))
         ],
         **_describe_changes(gained, lost, as_numbers(X), sensitive_columns),
     }

@@ -31,7 +31,6 @@ from eifffel.record import find_record, undo
 from eifffel.report._compared import find_constraint, find_groups, find_labels
 from eifffel.report._estimates import (
     estimate,
-    find_hidden,
     is_small,
     measure_all,
     measure_groups,
@@ -39,11 +38,13 @@ from eifffel.report._estimates import (
     one_line,
     people,
     rate,
+    tells_labels,
 )
 from eifffel.report._leaves import summarize_leaves
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
+from eifffel.seen import SeenRows
 from eifffel.selection import Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-3"
@@ -176,7 +177,7 @@ def summarize(
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     after = _decides(model, X, coding)
     asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
-    if len(groups) == 2 and len(asked.names) == 2:
+    if path is None and len(groups) == 2 and len(asked.names) == 2:
         favored = groups.privileged[0]
         if favored is None:
             chosen, totals = (asked.count_sides(table) for table in (encoded.weigh_cells(after), encoded.weigh_cells()))
@@ -202,7 +203,7 @@ def summarize(
             "n": int(totals.sum()),
             "labelled": y is not None,
             "seen": False,
-            "without_group": int((encoded.weight == 0).sum()),
+            "without_group": people((encoded.weight == 0).sum()),
         },
         "favorable": one_line(_name_favorable(coding) if favorable_name is None else favorable_name),
         "sensitive": one_line(sensitive_name),
@@ -237,10 +238,10 @@ def summarize(
         summary["changed"] = summarize_changes(
             before, after, encoded, groups, asked, X, sensitive_columns=tuple(sensitive_columns)
         )
-    if path is not None and selection is not None and (y is not None or not path.constraint.needs_labels):
-        measured = path.measure(X, y, sensitive_features)
-        summary["rows"]["seen"] = measured.seen
-        summary["path"] = summarize_path(path, measured, selection)
+    if path is not None and selection is not None:
+        if asked.name == path.constraint.name:  # of another constraint it would be another path
+            summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
+        summary["rows"]["seen"] = path.scored is not None and SeenRows.of(X).overlap(SeenRows.of(path.scored))
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     summary["verdict"] = say_verdict(summary, epsilon, ratio)
     return summary
@@ -299,22 +300,28 @@ def _groups(
     }
     size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
     bounded = np.concatenate(constraint.kept_values(groups))
-    hidden = find_hidden(size, groups, bounded)
+    hidden = groups.find_hidden(size, bounded)
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [
         {
             "name": one_line(groups.compared[g]),
             "attribute": one_line(attribute.name),
             "role": _role(attribute.privileged, v),
-            "rows": people(size[g]),
-            "share": None if people(size[g]) is None else number(size[g] / n_all),
+            "rows": None if hidden[g] else int(size[g]),
+            "few": people(size[g]) is None,
+            "share": None if hidden[g] else number(size[g] / n_all),
             "small": is_small(size[g], n_all),
             "bounded": bool(bounded[g]),
-            "base_rate": (estimate(np.nan) if hidden[g] else rate(totals[g, 1], size[g])) if labelled else None,
+            "base_rate": _base_rate(totals[g], hidden=hidden[g]) if labelled else None,
             **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
         }
         for g, (attribute, v) in enumerate(values)
     ]
+
+
+def _base_rate(totals: np.ndarray, *, hidden: bool) -> dict[str, float | None]:
+    """The share with a favourable label, where that can be told."""
+    return rate(totals[1], totals.sum()) if not hidden and tells_labels(totals) else estimate(np.nan)
 
 
 def _role(privileged: int | None, value: int) -> str:

@@ -42,15 +42,15 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None, least: float | N
     if epsilon is None and least is None:
         unjudged = {"epsilon": None, "ratio": None, "holds": None, "chosen": None, "certain": None}
         return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
-    past = False
+    signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
     if epsilon is not None:
-        signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
         judged = judge(value, interval, epsilon, signed=signed)
         past = signed and value < -epsilon
     else:
         assert least is not None
         known = None if ratio["low"] is None else (ratio["low"], ratio["high"])
-        judged = judge_ratio(np.nan if ratio["value"] is None else ratio["value"], known, least)
+        past = signed and value < 0 and ratio["value"] is not None and ratio["value"] < least
+        judged = judge_ratio(np.nan if ratio["value"] is None else ratio["value"], known, least, past=past)
         facts += (
             f"; the smallest ratio of two rates is {fraction(ratio)}, {' over '.join(overall['ratio_between'][::-1])}"
         )
@@ -101,8 +101,9 @@ def _say_left_out(summary: dict[str, Any]) -> str:
     for name in dict.fromkeys(group["attribute"] for group in summary["groups"]):
         if sum(group["bounded"] for group in summary["groups"] if group["attribute"] == name) < 2 and name:
             said += f" So {name} is not bounded at all."
-    if summary["rows"]["without_group"]:
-        said += f" {summary['rows']['without_group']:,} rows without a group are left out."
+    without = summary["rows"]["without_group"]
+    if without != 0:
+        said += f" {'Fewer than ten' if without is None else f'{without:,}'} rows without a group are left out."
     return said
 
 
@@ -126,7 +127,7 @@ def _say_losers(summary: dict[str, Any]) -> str:
     told = [changed for changed in own if changed["gained"] is not None]
     gained, lost = (sum(changed[what] for changed in told) for what in ("gained", "lost"))
     losers = f"{lost:,} lose" if lost > 1 else "1 loses" if lost else "nobody loses"
-    but = "" if len(told) == len(own) else ", groups of fewer than ten left out,"
+    but = "" if len(told) == len(own) else ", small groups left out,"
     return f" By the edit {gained:,} of these people{but} gain a favourable decision and {losers} one."
 
 
@@ -142,9 +143,11 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
     if sure is not None:
-        kept = (
-            "the difference is at most the bound" if selection["ratio"] is None else "the ratio is at least the bound"
-        )
+        kept = "the difference is at most the bound"
+        if selection["ratio"] is not None:
+            kept = "the ratio is at least the bound"
+            if selection["directed"]:
+                kept = "the rate of the unprivileged group is at least the bound times that of the privileged one"
         it = "it" if selection["ratio"] is None else "the difference"
         return (
             f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, {kept} for people drawn like "

@@ -111,12 +111,15 @@ def part(n: int | None, whole: int | None) -> str:
     return UNKNOWN if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
 
 
-def changed_cells(counts: dict[str, Any]) -> list[str]:
+def group_rows(group: dict[str, Any]) -> str:
+    """How many people a group has, if that is told."""
+    return few(group["rows"]) if group["few"] or group["rows"] is not None else UNKNOWN
+
+
+def changed_cells(group: dict[str, Any], counts: dict[str, Any]) -> list[str]:
     """People of a group, and how many gain and lose a favourable decision."""
-    return [
-        few(counts["rows"]),
-        *(UNKNOWN if counts[key] is None else f"{counts[key]:,}" for key in ("gained", "lost")),
-    ]
+    changed = (counts["gained"], counts["lost"])
+    return [group_rows(group), *(UNKNOWN if n is None else f"{n:,}" for n in changed)]
 
 
 def count(n: int, noun: str) -> str:
