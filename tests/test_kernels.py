@@ -187,7 +187,10 @@ def test_count_leaves_counts(drawn, weighted_rows, seed):
 
 
 def order_slowly(sides, totals, pairs, favorable, flippable, agree_more, floor, one_by_one):
-    """The flips of a tree, in fractions: (leaf, score, pair, difference before), and the difference after the last."""
+    """The flips of a tree, in fractions: (leaf, score, pair, difference before), and the difference after the last.
+
+    All at once, they are in the order of the leaves.
+    """
     now = [Fraction(int(sides[favorable][:, k].sum()), int(totals[k])) for k in range(len(totals))]
     left, flips, worst = set(np.flatnonzero(flippable).tolist()), [], None
     while True:
@@ -205,7 +208,7 @@ def order_slowly(sides, totals, pairs, favorable, flippable, agree_more, floor, 
             if drop > 0:
                 found.append((-(drop / cost if cost > 0 else float("inf")), -drop, leaf))
         if not found or (flips[0][3] if flips and not one_by_one else before) <= floor:
-            return flips, before
+            return flips if one_by_one else sorted(flips), before
         score, _, leaf = min(found)
         flips.append((leaf, -score, worst, before if one_by_one or not flips else flips[0][3]))
         left.remove(leaf)

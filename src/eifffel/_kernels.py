@@ -263,6 +263,22 @@ def count_crossings(first, before, after, step, cell, weight, changes):
 
 
 @_compiled
+def combine_cells(cells, members, label_weight, sides, agree_more):
+    """Counts of (group, label) cells in leaves -> those of ``sides``, and how much more weight the good label has."""
+    for k in range(cells.shape[0]):
+        bad, good = cells[k, 0, 0], cells[k, 0, 1]
+        for g in range(1, cells.shape[1]):
+            bad += cells[k, g, 0]
+            good += cells[k, g, 1]
+        agree_more[k] = good * label_weight[1] - bad * label_weight[0]
+        for side in range(members.shape[0]):
+            for g in range(cells.shape[1]):
+                for label in range(2):
+                    if members[side, g, label]:
+                        sides[k, side] += cells[k, g, label]
+
+
+@_compiled
 def _worst_pair(now, totals, pairs):
     """The pair of sides whose rates differ most, the first of equals, and by how much.
 
@@ -278,30 +294,26 @@ def _worst_pair(now, totals, pairs):
 
 
 @_compiled
-def _score_leaf(side, favorable, agree_more, totals, a, b):
-    """By how much the flip of a leaf lowers the rate of side ``a`` minus that of ``b``, scaled; and by its cost."""
-    drop = side[a] * totals[b] - side[b] * totals[a]
-    if not favorable:
-        drop = -drop
-        agree_more = -agree_more
-    return drop, drop / agree_more if agree_more > 0 else np.inf
-
-
-@_compiled
-def _queue(sides, totals, favorable, flippable, agree_more, least, a, b):
-    """The candidates for a pair among leaves: highest score, then largest drop, then lowest leaf."""
+def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_score):
+    """The candidates for a pair among leaves: highest score, then largest drop, then lowest leaf; or as they stand."""
     n = sides.shape[0]
     leaf = np.empty(n, np.int64)
     drop = np.empty(n, np.float64)
     ratio = np.empty(n, np.float64)
-    found = 0
+    found, of_a, of_b = 0, totals[a], totals[b]
+    fewest = least * of_a * of_b
     for k in range(n):
         if flippable[k]:
-            own_drop, own_ratio = _score_leaf(sides[k], favorable[k], agree_more[k], totals, a, b)
-            if own_drop > least * totals[a] * totals[b]:
-                leaf[found], drop[found], ratio[found] = k, -own_drop, -own_ratio
+            # By how much the flip lowers the rate of side a minus that of b, scaled; and what it costs.
+            lowers, cost = sides[k, a] * of_b - sides[k, b] * of_a, agree_more[k]
+            if not favorable[k]:
+                lowers, cost = -lowers, -cost
+            if lowers > fewest:
+                leaf[found], drop[found], ratio[found] = k, -lowers, -lowers / cost if cost > 0 else -np.inf
                 found += 1
     leaf, drop, ratio = leaf[:found], drop[:found], ratio[:found]
+    if not by_score:
+        return leaf, -ratio
     order = np.argsort(ratio, kind="mergesort")
     start = 0
     while start < found:  # those of equal score by their drop
@@ -321,7 +333,8 @@ def _favorable_sides(sides, favorable):
     now = np.zeros(sides.shape[1], sides.dtype)
     for k in range(sides.shape[0]):
         if favorable[k]:
-            now += sides[k]
+            for side in range(sides.shape[1]):
+                now[side] += sides[k, side]
     return now
 
 
@@ -345,7 +358,7 @@ def order_tree_leaves(
     while worst >= 0 and value > floor:
         if place[worst] < 0:
             queues[worst], ratios[worst] = _queue(
-                sides, totals, favorable, flippable, agree_more, least, pairs[worst, 0], pairs[worst, 1]
+                sides, totals, favorable, flippable, agree_more, least, pairs[worst, 0], pairs[worst, 1], one_by_one
             )
             place[worst] = 0
         queue = queues[worst]
@@ -355,10 +368,8 @@ def order_tree_leaves(
             break
         k = queue[place[worst]]
         flipped[k] = True
-        if favorable[k]:
-            now -= sides[k]
-        else:
-            now += sides[k]
+        for side in range(sides.shape[1]):
+            now[side] += -sides[k, side] if favorable[k] else sides[k, side]
         leaf[n_flips], ratio[n_flips] = k, ratios[worst][place[worst]]
         pair[n_flips], before[n_flips] = worst, value
         n_flips += 1

@@ -142,8 +142,9 @@ def score_leaves(
     exact = counts.totals.sum() < 2**31
     dtype = np.dtype(np.int64 if exact else np.float64)
     n, totals = counts.counts.astype(dtype, copy=False), counts.totals.astype(dtype, copy=False)
-    of_label = sum(n[:, group] for group in range(n.shape[1])) * label_weight  # NumPy is slow over a short axis
-    sides = constraint.count_sides(n)
+    sides = np.zeros((len(n), len(constraint.members)), dtype)
+    agree_more = np.empty(len(n), np.result_type(dtype, label_weight))
+    _kernels.combine_cells(n, constraint.members, label_weight, sides, agree_more)
     return LeafScores(
         leaf_offset=view.leaf_offset,
         sides=sides,
@@ -151,7 +152,7 @@ def score_leaves(
         pairs=_in_order(constraint.pairs, sides),
         favorable=view.leaf_favorable,
         flippable=flippable,
-        agree_more=of_label[:, 1] - of_label[:, 0],
+        agree_more=agree_more,
         least=0.0 if exact else 1e-12,
         # The paper goes on below 0, against the privileged group; between groups that are all alike nothing is to do.
         floor=-np.inf if constraint.directed else 0.0,

@@ -172,7 +172,7 @@ def test_the_sample_has_every_cell_in_its_share():
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
     weight = _shift.weigh_rows(
-        rows, _shift._weigh_cells(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
+        rows, _shift._weigh_cells(None, PlacedRows(None, None, rows, ""), parity(), None, None, False, None)[0]
     )
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])

@@ -42,8 +42,7 @@ class FlipOrder(EditOrder):
     @cached_property
     def positions(self) -> np.ndarray:
         """How many leaves are flipped after each step."""
-        n_steps = int(self.step[-1]) if len(self.step) else 0
-        return np.searchsorted(self.step, np.arange(n_steps + 1), side="right")
+        return np.cumsum(np.bincount(self.step, minlength=1))
 
     def fits(self, n_leaves: int) -> bool:
         if len(self.leaf) == 0:
@@ -105,14 +104,20 @@ class FlipOrder(EditOrder):
         return cumulate(changes, rows.n_labels)
 
 
-def make_order(trees: list[TreeFlips], order: np.ndarray, step: np.ndarray, n_leaves: int) -> FlipOrder:
-    """The flips of all trees, one tree after another, in another ``order`` and at these steps."""
+def make_order(
+    trees: list[TreeFlips], order: np.ndarray, step: np.ndarray, n_leaves: int, *, several: bool
+) -> FlipOrder:
+    """The flips of all trees, one tree after another, in another ``order`` and at these steps.
+
+    Of one difference, every flip lowers it, and the last step is the safest; of ``several`` it has to be found.
+    """
     leaf, by = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("leaf", "score"))
     score = np.full(n_leaves, np.nan)
     score[leaf] = by
-    # What each flip changes in the discrimination of its tree, and so in the sum over all trees.
-    change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
-    n_steps = int(step[-1]) if len(step) else 0
-    total = np.cumsum(np.bincount(step, change, minlength=n_steps + 1))
-    aim = n_steps - int(np.argmin(total[::-1]))  # the last of equals
+    aim = int(step[-1]) if len(step) else 0
+    if several:
+        # What each flip changes in the discrimination of its tree, and so in the sum over all trees.
+        change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
+        total = np.cumsum(np.bincount(step, change, minlength=aim + 1))
+        aim -= int(np.argmin(total[::-1]))  # the last of equals
     return FlipOrder(leaf=leaf[order], step=step, score=score, aim=aim)
