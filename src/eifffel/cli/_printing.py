@@ -23,10 +23,10 @@ def printable(text: Any) -> str:
 
 
 class PlainConsole(Console):
-    """A console on which the work goes on where nobody reads on."""
+    """A console that leaves it to the caller what to do where nobody reads on."""
 
     def on_broken_pipe(self) -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise BrokenPipeError
 
 
 def console() -> Console:
@@ -37,6 +37,14 @@ def console() -> Console:
     return shown
 
 
+def show(content: Any, **options: Any) -> None:
+    """Print something; the work goes on where nobody reads on."""
+    try:
+        console().print(content, **options)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table whose cells are texts."""
     table = Table(title=printable(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
@@ -44,13 +52,13 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) 
         table.add_column(printable(name), justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
-    console().print(table)
-    console().print()
+    show(table)
+    show("")
 
 
 def say(text: str) -> None:
     """A line or more."""
-    console().print(printable(text), soft_wrap=True)
+    show(printable(text), soft_wrap=True)
 
 
 def say_note(text: str) -> None:
