@@ -14,6 +14,7 @@ from eifffel import (
     EiFFFeLClassifier,
     FewRowsWarning,
     PrivilegedGroupWarning,
+    UnsupportedModelError,
     load,
     save,
     trace_path,
@@ -210,6 +211,12 @@ def test_labels_of_several_kinds_become_favourable_or_not():
         clf.path_.model, X, kinds, sensitive_features=S, favorable=good, select_on=(X, kinds, S), strategy="leaf"
     )
     assert (path.favorable, path.label_sets) == (1, (good, {"refused"}))
+    with pytest.raises(
+        UnsupportedModelError, match=r"of two values, or let EiFFFeLClassifier train it on a set .*: favor"
+    ):
+        trace_path(FOREST.fit(X, kinds), X, kinds, sensitive_features=S)
+    with pytest.raises(ValueError, match=r"not among the labels 0, 1; name those that are good for a person as a set"):
+        trace_path(clf.path_.model, X, kinds, sensitive_features=S)
     # Labels that nobody named are neither.
     with pytest.raises(
         ValueError, match=r"y of the measured rows has 0, 1, not among the labels 'approved', 'approved"

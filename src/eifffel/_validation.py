@@ -208,10 +208,10 @@ def check_aligned(name: str, column: Any, X: Any) -> None:
         )
 
 
-def check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: str) -> None:
+def check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: str, hint: str = "") -> None:
     unknown = [value for value in values if not any(equal(value, other) for other in known)]
     if unknown:
-        raise ValueError(f"{name} has {listed(unknown)}, not among {what} {listed(known)}")
+        raise ValueError(f"{name} has {listed(unknown)}, not among {what} {listed(known)}{hint}")
 
 
 def check_length(name: str, values: np.ndarray, n_rows: int) -> None:

@@ -130,7 +130,8 @@ class Coding:
             what = f"y of {rows}"
             if self.label_sets is None:
                 labels, distinct, _ = read_column(what, y)
-                check_known(what, distinct, self.classes.tolist(), "the labels")
+                hint = "; name those that are good for a person as a set, favorable={...}" if len(distinct) > 2 else ""
+                check_known(what, distinct, self.classes.tolist(), "the labels", hint)
                 label = (labels == self.classes[self.favorable]).astype(np.uint8)
             else:
                 label = self.label_sets.join(what, y)

@@ -107,9 +107,13 @@ class EnsembleView(ABC):
             )
         classes = cls.classes_of(model)
         if len(classes) != 2:
+            by_set = (
+                ", or let EiFFFeLClassifier train it on a set of labels that are good for a person against all others: "
+                f"favorable={{{classes.tolist()[-1]!r}, ...}}"
+            )
             raise UnsupportedModelError(
-                f"this {type(model).__name__} was trained on {len(classes)} classes, {classes.tolist()}; "
-                "eifffel edits binary classifiers: train it on a label of two values"
+                f"this {type(model).__name__} was trained on {len(classes)} classes, {classes.tolist()}; eifffel edits "
+                f"binary classifiers: train it on a label of two values{by_set if len(classes) > 2 else ''}"
             )
 
     @staticmethod
