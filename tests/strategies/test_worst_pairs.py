@@ -253,6 +253,9 @@ def test_a_copy_of_a_group_under_a_new_name_adds_no_flips(seed, strategy, name, 
     more = trace(model, X[again], y[again], named, strategy=strategy, constraint=name, sample_weight=weight)
     assert flips_of(plain) == flips_of(more)
     np.testing.assert_allclose(more.discrimination, plain.discrimination, atol=1e-12)
+    if strategy == "tree":  # which asks for no cost
+        whole = trace(model, X[again], y[again], named, strategy=strategy, constraint=name)
+        assert flips_of(plain) == flips_of(whole)
 
 
 @pytest.mark.parametrize("strategy", ["leaf", "tree"])
