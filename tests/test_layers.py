@@ -14,7 +14,7 @@ LAYERS = [
     ["splitting", "_meta"],
     ["tracing", "storage"],
     ["display", "path"],
-    ["record", "verdict"],
+    ["editing", "record", "verdict"],
     ["flips", "measuring", "rules", "selection"],
     ["counts", "strategies"],
     ["scoring", "objective"],

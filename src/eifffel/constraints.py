@@ -91,15 +91,11 @@ class Constraint:
     def needs_labels(self) -> bool:
         return self.name != DEMOGRAPHIC_PARITY
 
-    def kept_values(self, groups: Groups) -> list[np.ndarray]:
-        """Of each attribute of the groups, whether each value is bounded, in all rates that are compared."""
-        n_labels, begin = len(CONSTRAINTS[self.name]), 0
-        kept: list[np.ndarray] = []
-        for attribute in groups.attributes:
-            n = n_labels * len(attribute.values)
-            kept.append(np.all(self.kept[begin : begin + n].reshape(n_labels, -1), axis=0))
-            begin += n
-        return kept
+    def find_bounded(self, groups: Groups) -> np.ndarray:
+        """Whether each of those who are `compared` in the groups is bounded, in all rates."""
+        n_labels = len(CONSTRAINTS[self.name])
+        families = [self.kept[self.family // n_labels == k] for k in range(len(groups.attributes))]
+        return np.concatenate([kept.reshape(n_labels, -1).all(axis=0) for kept in families])
 
     def by_attribute(self, groups: Groups) -> list[tuple[str, "Constraint"]]:
         """The name of each attribute of the groups that is bounded, and what of the constraint is about it."""

@@ -126,6 +126,11 @@ class Groups:
             for value in attribute.values
         )
 
+    @cached_property
+    def attribute_of(self) -> np.ndarray:
+        """The place of the attribute whose value each of them is."""
+        return np.repeat(np.arange(len(self.attributes)), [len(attribute.values) for attribute in self.attributes])
+
     def count_compared(self, counts: np.ndarray) -> np.ndarray:
         """Counts of groups, shape (..., n_groups, n_labels) -> counts of those that are compared."""
         members = np.concatenate([attribute.members for attribute in self.attributes])
@@ -142,9 +147,8 @@ class Groups:
         and the smallest of the others that are not bounded is not described either.
         """
         hidden = (n_rows > 0) & (n_rows < FEWEST)
-        attribute = np.repeat(np.arange(len(self.attributes)), [len(a.values) for a in self.attributes])
         for k in range(len(self.attributes)):
-            own = attribute == k
+            own = self.attribute_of == k
             others = np.flatnonzero(own & ~hidden & ~bounded & (n_rows > 0))
             if hidden[own].sum() == 1 and len(others):
                 hidden[others[np.argmin(n_rows[others])]] = True

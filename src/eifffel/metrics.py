@@ -7,7 +7,7 @@ once, and NaN where a rate is undefined. ``n_labels`` is 1 where labels are not 
 raise. Differences and ratios are those between the groups of highest and of lowest rate, as fairlearn has them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -145,20 +145,21 @@ def measure_groups(
     favorable: np.ndarray,
     totals: np.ndarray,
     groups: Groups,
-    kept: Sequence[np.ndarray] | None = None,
+    kept: np.ndarray | None = None,
 ) -> np.ndarray:
     """A metric of counts of ``groups``: where several attributes are compared, the worst of them, without sign.
 
-    Of each attribute the values that are ``kept`` are compared, by default those that somebody has.
+    Of all values of its attributes, those that are ``kept`` are compared, by default those that somebody has.
     """
     if metric in UNGROUPED:
         return METRICS[metric](favorable, totals)
     if metric == "discrimination" and len(groups.attributes) > 1:
         metric = "demographic_parity_difference"
     if kept is None:
-        kept = [attribute.members @ totals.sum(axis=-1) > 0 for attribute in groups.attributes]
+        kept = groups.count_people(totals.sum(axis=-1)) > 0
     measured = []
-    for attribute, own in zip(groups.attributes, kept, strict=True):
+    for k, attribute in enumerate(groups.attributes):
+        own = kept[groups.attribute_of == k]
         if own.sum() < 2:
             continue
         members = attribute.members[own].astype(totals.dtype)

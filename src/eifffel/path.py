@@ -15,14 +15,12 @@ from eifffel._validation import LabelSets, check_choice, check_confidence, check
 from eifffel.coding import Coding
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
+from eifffel.editing import edit_model
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
-    NarrowProbabilitiesWarning,
     SeenRowsWarning,
     UnsupportedModelError,
-    ViewMismatchError,
-    warn_caller,
 )
 from eifffel.flips import list_flips
 from eifffel.groups import Groups, show_group
@@ -38,9 +36,6 @@ from eifffel.verdict import Verdict, say_verdict
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
-
-# Below it, the probabilities of a shifted forest lie so near the cut-off that they say little.
-LEAST_SCALE = 0.5
 
 LABELS = ("unfavorable", "favorable")
 ROLES = ("unprivileged", "privileged")
@@ -207,7 +202,7 @@ class FairnessPath:
         Of several attributes that are compared each by itself, the worst; groups of too few rows are left out.
         """
         check_choice("metric", name, list(metrics.METRICS))
-        kept = self.counts.constraint.kept_values(self.grouping)
+        kept = self.counts.constraint.find_bounded(self.grouping)
         return metrics.measure_groups(name, self.counts.favorable, self.counts.totals, self.grouping, kept)
 
     def select(
@@ -312,15 +307,8 @@ class FairnessPath:
         It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
         those of the path. It carries a record of the edit, with which `eifffel.undo` takes it back.
         """
-        check_step(step, self.n_steps)
         view = self._view()
-        wanted, scale = self.order.edit(view, step)
-        model = view.write(wanted)
-        written = view_ensemble(model, favorable=self.favorable)
-        if not written.holds(wanted):
-            raise ViewMismatchError(f"the leaves written into the copy of this {type(model).__name__} read otherwise")
-        if self.at_hand is not None:
-            self.at_hand.check_written(written, step)
+        written, scale = edit_model(view, self.order, check_step(step, self.n_steps), self.at_hand)
         record = make_record(
             view,
             written,
@@ -332,14 +320,8 @@ class FairnessPath:
             step=step,
             scale=scale,
         )
+        model = written.around.outer
         attach_record(model, record)
-        if scale < LEAST_SCALE:
-            warn_caller(
-                f"at step {step} the leaves had to be scaled by {scale:.2g} to stay probabilities: predict is as "
-                "measured, but predict_proba is narrowed towards the cut-off. Calibrate the edited model, or take "
-                "strategy='leaf'",
-                NarrowProbabilitiesWarning,
-            )
         return model
 
     def flips(self, step: int) -> np.ndarray:

@@ -223,7 +223,7 @@ def select_step(
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
         n_rows=tuple(n_rows.tolist()),
-        hidden=tuple(groups.find_hidden(n_rows, np.concatenate(counts.constraint.kept_values(groups))).tolist()),
+        hidden=tuple(groups.find_hidden(n_rows, counts.constraint.find_bounded(groups)).tolist()),
         n_discrimination_rows=int(counts.n_rows.sum()),
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),

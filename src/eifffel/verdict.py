@@ -9,6 +9,8 @@ from eifffel.groups import Groups
 from eifffel.intervals import CONFIDENCE
 from eifffel.selection import Selection
 
+PAST = "Past zero: the other group is favoured now"
+
 
 class Judgement(NamedTuple):
     """Whether a bound holds, whether that is beyond chance, and both in words."""
@@ -17,6 +19,11 @@ class Judgement(NamedTuple):
     certain: bool
     heading: str
     clause: str
+
+    @property
+    def is_past(self) -> bool:
+        """Whether it holds in the one direction that was asked for, and is broken in the other."""
+        return self.heading == PAST
 
 
 def judge(
@@ -46,15 +53,12 @@ def judge(
     )
 
 
-PAST = "Past zero: the other group is favoured now"
-
-
-def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, past: bool = False) -> Judgement:
+def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, turned: bool = False) -> Judgement:
     """Compare the smallest ratio of two rates and its interval with a bound.
 
-    ``past`` is where the bound is in one direction only, and broken in the other.
+    ``turned`` is where the bound was asked for in one direction, and it is the other group that is favoured now.
     """
-    if past:
+    if turned and ratio < least:
         clause = f"within the bound of {least:g} in the direction in which it was asked for, and beyond it in the other"
         return Judgement(True, False, PAST, clause)
     holds = ratio >= least
@@ -120,15 +124,13 @@ def say_verdict(
         raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
     step = check_step(selection.step, len(counts.discrimination) - 1)
     value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
+    signed = selection.confidence is not None and counts.constraint.directed
     if selection.ratio is None:
-        signed = selection.confidence is not None and counts.constraint.directed
         assert selection.epsilon is not None
         judged = judge(value, interval, selection.epsilon, signed=signed)
     else:
-        signed = selection.confidence is not None and counts.constraint.directed
-        ratio = float(counts.ratio[step])
-        past = signed and value < 0 and ratio < selection.ratio
-        judged = judge_ratio(ratio, counts.ratio_interval(step), selection.ratio, past=past)
+        turned = signed and value < 0
+        judged = judge_ratio(float(counts.ratio[step]), counts.ratio_interval(step), selection.ratio, turned=turned)
     n_rows = tuple(groups.count_people(counts.n_rows).tolist())
     accuracy = float(counts.objective("accuracy")[step]) if accuracy_counts is counts else None
     level = CONFIDENCE if selection.confidence is None else selection.confidence

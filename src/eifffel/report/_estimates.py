@@ -65,8 +65,7 @@ def measure_groups(
     favorable, totals = groups.count_compared(favorable), groups.count_compared(totals)
     chosen, size = favorable.sum(axis=1), totals.sum(axis=1)
     rates = metrics.selection_rate(favorable, totals)
-    attribute = np.repeat(np.arange(len(groups.attributes)), [len(a.values) for a in groups.attributes])
-    bounded = np.concatenate(constraint.kept_values(groups)) & (size > 0)
+    bounded = constraint.find_bounded(groups) & (size > 0)
     hidden = groups.find_hidden(size, bounded)
     labelled = totals.shape[1] == 2
     unknown = estimate(np.nan)
@@ -75,7 +74,7 @@ def measure_groups(
         if hidden[g]:
             found.append(dict.fromkeys((*RATES, "ratio_to_highest"), unknown))
             continue
-        own = attribute == attribute[g]
+        own = groups.attribute_of == groups.attribute_of[g]
         own &= bounded if (own & bounded).any() else size > 0
         own &= ~hidden
         highest = int(np.argmax(np.where(own, rates, -1)))

@@ -65,7 +65,7 @@ def summarize_changes(
     gained, lost = ~before & after & known, before & ~after & known
     counted = {"rows": None, "gained": gained, "lost": lost}
     of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
-    bounded = np.concatenate(constraint.kept_values(groups))
+    bounded = constraint.find_bounded(groups)
     hidden = groups.find_hidden(of_group["rows"], bounded)
     return {
         "groups": [

@@ -299,7 +299,7 @@ def _groups(
         for when, favorable in decided.items()
     }
     size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
-    bounded = np.concatenate(constraint.kept_values(groups))
+    bounded = constraint.find_bounded(groups)
     hidden = groups.find_hidden(size, bounded)
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [

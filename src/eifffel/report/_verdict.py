@@ -45,17 +45,16 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None, least: float | N
     signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
     if epsilon is not None:
         judged = judge(value, interval, epsilon, signed=signed)
-        past = signed and value < -epsilon
     else:
         assert least is not None
         known = None if ratio["low"] is None else (ratio["low"], ratio["high"])
-        past = signed and value < 0 and ratio["value"] is not None and ratio["value"] < least
-        judged = judge_ratio(np.nan if ratio["value"] is None else ratio["value"], known, least, past=past)
+        measured_ratio = np.nan if ratio["value"] is None else ratio["value"]
+        judged = judge_ratio(measured_ratio, known, least, turned=signed and value < 0)
         facts += (
             f"; the smallest ratio of two rates is {fraction(ratio)}, {' over '.join(overall['ratio_between'][::-1])}"
         )
     chosen = None if selection is None else bool(selection["met"])
-    mark = "!" if past else "✓" if judged.holds else "✗"
+    mark = "!" if judged.is_past else "✓" if judged.holds else "✗"
     return {
         "epsilon": epsilon,
         "ratio": least,
