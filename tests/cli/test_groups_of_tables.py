@@ -14,6 +14,7 @@ from commands import error_of  # noqa: E402
 from commands import run_here as run  # noqa: E402
 
 from eifffel import load  # noqa: E402
+from eifffel.cli import _printing  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -226,3 +227,17 @@ def test_mistakes(words, message, folder):
     )
     assert re.search(re.escape(message), said), said
     assert not (folder / "no.skops").exists()
+
+
+@pytest.mark.parametrize("width", [120, 80, 60])
+def test_no_number_is_cut_off_where_names_are_long(width, monkeypatch, capsys):
+    monkeypatch.setattr(_printing, "MAX_WIDTH", width)
+    head = ["epsilon", "changed leaves", "Female, African-American", "Male, African-American", "discrimination", ""]
+    rows = [["as it came", "0", "70.8%", "46.6%", "0.392 (0.247 to 0.533)", ""]]
+    _printing.print_table("What each bound costs", head, rows)
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) <= width
+    for word in ("as", "came", "70.8%", "46.6%", "0.392", "(0.247", "0.533)"):
+        assert word in said.split()
+    letters = "".join(said.split())
+    assert letters.count("(") == letters.count(")") == 1

@@ -15,6 +15,8 @@ from eifffel.report import _words
 from eifffel.report._markdown import path_head, path_rows
 
 MAX_WIDTH = 120
+# Between columns, and what the first of them needs to be read.
+PADDING, LEAST_WIDTH = 2, 14
 
 
 def printable(text: Any) -> str:
@@ -47,11 +49,15 @@ def show(content: Any, **options: Any) -> None:
 
 def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table whose cells are texts."""
+    texts = [[printable(cell) for cell in row] for row in (head, *rows)]
+    # Numbers stay on one line where there is room for that beside the first column; nothing is ever cut off.
+    numbers = sum(max(map(len, column)) + PADDING for column in list(zip(*texts, strict=True))[1:])
+    whole = numbers + LEAST_WIDTH <= console().width
     table = Table(title=printable(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for k, name in enumerate(head):
-        table.add_column(printable(name), justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0)
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    for k, name in enumerate(texts[0]):
+        table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0 and whole)
+    for row in texts[1:]:
+        table.add_row(*map(Text, row))
     show(table)
     show("")
 
