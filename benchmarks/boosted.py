@@ -32,8 +32,8 @@ from eifffel.experiments import EXPERIMENTS
 from eifffel.experiments._protocol import FEATURES
 from eifffel.experiments._runs import Split, grow_plain, split_rows
 from eifffel.groups import Groups
-from eifffel.leaves import PlacedRows
 from eifffel.metrics import METRICS, discrimination
+from eifffel.placing import PlacedRows
 from eifffel.strategies import ShiftOrder, _shift
 
 EPSILON = 0.01

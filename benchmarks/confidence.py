@@ -34,8 +34,8 @@ from eifffel.constraints import make_constraint
 from eifffel.datasets import fetch_adult, make_biased_classification
 from eifffel.groups import Groups
 from eifffel.intervals import difference_limit, score_limit
-from eifffel.leaves import PlacedRows
-from eifffel.measuring import measure_rows
+from eifffel.measuring import Measured
+from eifffel.placing import PlacedRows
 from eifffel.strategies import ShiftOrder
 
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
@@ -178,7 +178,7 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
             place.X[drawn], np.ascontiguousarray(place.index[:, drawn]), place.rows.take(drawn), place.name
         )
         order = path.order.on_rows(view, part.index)
-        counts, _ = measure_rows(view, part, order, PARITY, n_jobs=1, verbose=0)
+        counts = Measured.of(order, view, part, 1, 0).path_counts(part.name, PARITY)
         chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None, known=False)
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):

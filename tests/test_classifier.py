@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from draws import people
 from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, SeenRowsWarning, UnsupportedModelError, trace_path
-from eifffel.tracing import trace_groups
+from eifffel.tracing import trace_batches
 from grouped import GroupedByRow
 
 X, y, s = people(600, seed=0)
@@ -95,9 +95,9 @@ def test_every_parameter_reaches_the_path(monkeypatch):
 
     def spy(*args, **kwargs):
         given.update(kwargs)
-        return trace_groups(*args, **kwargs)
+        return trace_batches(*args, **kwargs)
 
-    monkeypatch.setattr("eifffel.classifier.trace_groups", spy)
+    monkeypatch.setattr("eifffel.classifier.trace_batches", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf = fit(strategy="tree", privileged=0, favorable=0, n_jobs=2, verbose=1, rule="paper", min_group_rows=7)
@@ -179,7 +179,7 @@ def test_a_frozen_model_takes_no_fit_parameters():
 
 def test_at_gives_another_bound_without_refitting(monkeypatch):
     clf = fit()
-    monkeypatch.setattr("eifffel.classifier.trace_groups", None)
+    monkeypatch.setattr("eifffel.classifier.trace_batches", None)
     other = clf.at(epsilon=0.02)
     assert other.path_ is clf.path_
     assert other.selection_ == clf.path_.select(epsilon=0.02)

@@ -12,6 +12,7 @@ LAYERS = [
     ["eifffel"],  # the public names
     ["baselines", "classifier", "report"],
     ["splitting", "_meta"],
+    ["dask"],
     ["tracing", "storage"],
     ["display", "path"],
     ["editing", "record", "verdict"],
@@ -19,9 +20,11 @@ LAYERS = [
     ["counts", "strategies"],
     ["scoring", "objective"],
     ["leaves"],
+    ["placing", "tables"],
     ["constraints", "ensembles", "datasets", "metrics", "intervals"],
     ["coding", "seen"],
-    ["groups"],
+    ["survey"],
+    ["batches", "groups"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

@@ -128,8 +128,14 @@ LABELS = np.array(["no", "yes"])
     [
         ({"strategy": "branch"}, "strategy must be one of 'auto', 'leaf', 'tree', 'shift', got 'branch'"),
         ({"sensitive_features": None}, "sensitive_features is missing; pass the group of each row"),
-        ({"sensitive_features": MISSING}, "sensitive_features has 1 missing values; drop those rows"),
-        ({"sensitive_features": np.where(s, 1.0, np.nan)}, r"sensitive_features has \d+ missing values"),
+        (
+            {"sensitive_features": MISSING},
+            "sensitive_features of the scoring rows has 1 missing values; drop those rows",
+        ),
+        (
+            {"sensitive_features": np.where(s, 1.0, np.nan)},
+            r"sensitive_features of the scoring rows has \d+ missing values",
+        ),
         ({"sensitive_features": s[:-1]}, "sensitive_features of the scoring rows has 199 entries for 200 rows"),
         (
             {"sensitive_features": np.arange(200)},
@@ -138,13 +144,16 @@ LABELS = np.array(["no", "yes"])
         ({"sensitive_features": np.zeros(200)}, "got only 0.0: the other group is missing"),
         ({"sensitive_features": np.zeros((200, 2, 2))}, r"must be one column, got an array of shape \(200, 2, 2\)"),
         ({"sensitive_features": "sex"}, r"must be a column with one entry per row, such as df\['sex'\], got 'sex'"),
-        ({"sensitive_features": []}, "sensitive_features has no rows"),
+        ({"sensitive_features": []}, "sensitive_features of the scoring rows has 0 entries for 200 rows"),
         ({"sensitive_features": ["a", 1] * 100}, "mixes values of several types: 'a', 1"),
         ({"n_jobs": "2"}, "n_jobs must be None or an integer other than 0, got '2'"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
         ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
         ({"sensitive_features": s.astype("datetime64[s]")}, "must be numbers, booleans or strings, got datetime64"),
-        ({"sensitive_features": np.ma.masked_array(s, s == 1)}, r"sensitive_features has \d+ missing values"),
+        (
+            {"sensitive_features": np.ma.masked_array(s, s == 1)},
+            r"sensitive_features of the scoring rows has \d+ missing values",
+        ),
         ({"sensitive_features": [*np.array(["f", "m"])[s[1:]].tolist(), float("nan")]}, "has 1 missing values"),
         ({"privileged": 2}, "privileged must be one of the groups 0, 1, got 2"),
         ({"privileged": "1"}, "privileged must be one of the groups 0, 1, got '1'"),
@@ -202,9 +211,9 @@ def test_zero_and_one_among_objects_are_zero_and_one():
 def test_missing_groups_in_frames(library):
     frames = pytest.importorskip(library)
     column = frames.Series([None, *np.array(["f", "m"])[s[1:]].tolist()])
-    with pytest.raises(ValueError, match="sensitive_features has 1 missing values"):
+    with pytest.raises(ValueError, match="sensitive_features of the scoring rows has 1 missing values"):
         trace(sensitive_features=column)
-    with pytest.raises(ValueError, match=r"sensitive_features \(b\) has 1 missing values; drop those rows"):
+    with pytest.raises(ValueError, match=r"sensitive_features of the scoring rows \(b\) has 1 missing values; drop"):
         trace(sensitive_features=frames.DataFrame({"a": s, "b": column}))
 
 

@@ -1,6 +1,6 @@
 """X, y and sensitive_features -> arrays and integer codes. Every input error is raised here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 SHOWN = 5
+# What several labels may come in.
+COLLECTIONS = (set, frozenset, list, tuple)
 
 
 def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool = False) -> None:
@@ -124,16 +126,16 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     return 1
 
 
-def split_favorable(favorable: Any, y: Any = None) -> tuple[Any, frozenset[Any] | None]:
+def split_favorable(favorable: Any, labels: Sequence[Any] | None = None) -> tuple[Any, frozenset[Any] | None]:
     """The favourable label of a model, and the labels that it stands for where a set of them was named.
 
-    A set of one label stands for it against all others where ``y`` has more than two.
+    A set of one label stands for it against all others where there are more than two ``labels``.
     """
-    if not isinstance(favorable, set | frozenset | list | tuple):
+    if not isinstance(favorable, COLLECTIONS):
         return favorable, None
     if not favorable:
         raise ValueError("favorable is empty; name the label, or the labels, that are good for a person")
-    if len(favorable) == 1 and (y is None or len(read_column("y", y)[1]) <= 2):
+    if len(favorable) == 1 and (labels is None or len(labels) <= 2):
         return next(iter(favorable)), None
     return 1, frozenset(favorable)
 
@@ -147,21 +149,29 @@ class LabelSets(NamedTuple):
     def join(self, name: str, y: Any) -> np.ndarray:
         """1 where a label is good, else 0; none may be unknown."""
         values, distinct, _ = read_column(name, y)
-        check_known(name, distinct, [*sorted(self.good, key=str), *sorted(self.bad, key=str)], "the labels")
+        self.check(name, distinct)
         return np.isin(values, list(self.good)).astype(np.uint8)
 
+    def check(self, name: str, labels: Sequence[Any], find: Callable[[Any], str] | None = None) -> None:
+        """Raise if one of the labels is unknown; ``find`` says where it is."""
+        known = [*sorted(self.good, key=str), *sorted(self.bad, key=str)]
+        check_known(name, labels, known, "the labels", find=find)
 
-def find_label_sets(name: str, y: Any, good: frozenset[Any], also: Any = None) -> LabelSets:
-    """Which labels are good and which are not; each good one must occur, so that none is misspelt.
+
+def find_label_sets(name: str, labels: Sequence[Any], good: frozenset[Any], also: Sequence[Any] = ()) -> LabelSets:
+    """Which of the ``labels`` are good and which are not; each good one must occur, so that none is misspelt.
 
     ``also`` are labels of other rows, where some of the others may be seen alone.
     """
-    distinct = read_column(name, y)[1]
-    unknown = [label for label in good if not any(equal(label, value) for value in distinct)]
+    unknown = [label for label in good if not any(equal(label, value) for value in labels)]
     if unknown:
-        raise ValueError(f"favorable names {listed(unknown)}, not among the labels of {name}, {listed(distinct)}")
-    more = [] if also is None else read_column("y", also)[1]
-    return LabelSets(good, frozenset([*distinct, *more]) - good)
+        raise ValueError(f"favorable names {listed(unknown)}, not among the labels of {name}, {listed(labels)}")
+    return LabelSets(good, frozenset([*labels, *also]) - good)
+
+
+def read_labels(name: str, y: Any) -> list[Any] | None:
+    """The distinct labels of ``y``, sorted; ``None`` if there is none."""
+    return None if y is None else read_column(name, y)[1]
 
 
 def check_binary_labels(y: Any) -> np.ndarray:
@@ -208,10 +218,19 @@ def check_aligned(name: str, column: Any, X: Any) -> None:
         )
 
 
-def check_known(name: str, values: Sequence[Any], known: Sequence[Any], what: str, hint: str = "") -> None:
+def check_known(
+    name: str,
+    values: Sequence[Any],
+    known: Sequence[Any],
+    what: str,
+    hint: str = "",
+    find: Callable[[Any], str] | None = None,
+) -> None:
+    """Raise if a value is not ``known``; ``what`` those are, and ``find`` where the first unknown one is, in words."""
     unknown = [value for value in values if not any(equal(value, other) for other in known)]
     if unknown:
-        raise ValueError(f"{name} has {listed(unknown)}, not among {what} {listed(known)}{hint}")
+        where = "" if find is None else find(unknown[0])
+        raise ValueError(f"{name} has {listed(unknown)}{where}, not among {what} {listed(known)}{hint}")
 
 
 def check_length(name: str, values: np.ndarray, n_rows: int) -> None:

@@ -14,8 +14,10 @@ from eifffel._validation import (
     check_n_jobs,
     check_number,
     find_label_sets,
+    read_labels,
     split_favorable,
 )
+from eifffel.batches import Batch, OneBatch
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.groups import EACH, ERROR, Groups, read_groups
@@ -23,7 +25,7 @@ from eifffel.path import FairnessPath
 from eifffel.record import note_selection
 from eifffel.selection import EPSILON, Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
-from eifffel.tracing import trace_groups
+from eifffel.tracing import trace_batches
 
 UNCHANGED: Any = "unchanged"
 
@@ -200,29 +202,27 @@ class EiFFFeLClassifier(HeldOutClassifier):
                 f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
                 "trace_path, which edits it as it is"
             )
-        favorable, good = split_favorable(self.favorable, y)
+        labels = read_labels("y", y)
+        favorable, good = split_favorable(self.favorable, labels)
         if self._frozen:
             view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
-        label_sets = None if good is None else find_label_sets("y", y, good)
+        label_sets = None if good is None else find_label_sets("y", labels or [], good)
         if label_sets is not None:
             y = label_sets.join("y", y)
         given = self._read(X, y, sensitive_features, sample_weight, fit_params, None if good is None else 1)
         scoring, selection = self._split(given)
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
-        self.path_: FairnessPath = trace_groups(
+        self.path_: FairnessPath = trace_batches(
             model,
-            X_scoring,
-            y_scoring,
-            sensitive_features=s_scoring,
+            OneBatch(Batch(X_scoring, y_scoring, s_scoring, weight_scoring)),
+            None if selection is None else OneBatch(Batch(*given.take(selection))),
             groups=given.coding.groups,
-            sample_weight=weight_scoring,
             strategy=self.strategy,
             direction=self.direction,
             constraint=self.constraint,
             min_group_rows=self.min_group_rows,
-            select_on=None if selection is None else given.take(selection),
             keep_apart=self.confidence is not None,
             favorable=favorable,
             n_jobs=self.n_jobs,

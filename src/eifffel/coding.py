@@ -1,14 +1,16 @@
 """X, y, sensitive_features and sample_weight -> Rows: integer codes that can be counted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import LabelSets, check_aligned, check_known, check_length, read_column
-from eifffel.groups import Groups
+from eifffel._validation import LabelSets, check_aligned, check_known, check_length, equal, read_column
+from eifffel.groups import Groups, match_group
+from eifffel.survey import Survey, WeightScale, check_weight, common_divisor
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,12 @@ class Rows:
         """The rows at the places ``part``."""
         label = None if self.label is None else self.label[part]
         return replace(self, group=self.group[part], label=label, weight=self.weight[part])
+
+    def join(self, other: "Rows") -> "Rows":
+        """Both, one after the other."""
+        label = None if self.label is None or other.label is None else np.concatenate([self.label, other.label])
+        group, weight = np.concatenate([self.group, other.group]), np.concatenate([self.weight, other.weight])
+        return replace(self, group=group, label=label, weight=weight)
 
     def by_cell(self) -> np.ndarray:
         """The places of all rows, those of a cell together and shuffled; in the same way each time."""
@@ -116,11 +124,13 @@ class Coding:
         sample_weight: Any = None,
         *,
         rows: str,
-        both_groups: bool = True,
+        whole: bool = True,
+        scale: WeightScale | None = None,
     ) -> Rows:
         """Check and encode rows; ``rows`` names them in errors, and ``y`` may be ``None``.
 
-        Where people are of two groups, ``both_groups`` must have rows. Rows whose group is not known weigh nothing.
+        Rows whose group is not known weigh nothing. Where people are of two groups, both must have rows, unless these
+        are not the ``whole``; ``scale`` is then that of all weights.
         """
         n_rows = _num_samples(X)
         group, known = self.groups.encode(sensitive_features, X, rows=rows)
@@ -130,24 +140,59 @@ class Coding:
             what = f"y of {rows}"
             if self.label_sets is None:
                 labels, distinct, _ = read_column(what, y)
-                hint = "; name those that are good for a person as a set, favorable={...}" if len(distinct) > 2 else ""
-                check_known(what, distinct, self.classes.tolist(), "the labels", hint)
+                self._check_labels(what, distinct)
                 label = (labels == self.classes[self.favorable]).astype(np.uint8)
             else:
                 label = self.label_sets.join(what, y)
             check_length(what, label, n_rows)
-        weight, unit = _check_weight(sample_weight, n_rows, rows)
+        weight, unit = _count_weight(sample_weight, n_rows, rows, scale)
         if known is not None:
             weight = weight * known
-            if not weight.any():
-                raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
         checked = Rows(group, label, weight, unit, len(self.groups))
-        if both_groups and len(self.groups) == 2:
-            for value, of_group in zip(self.groups, checked.weigh_cells().sum(axis=1), strict=True):
-                if of_group == 0:
-                    with_weight = "" if sample_weight is None else " with a weight above 0"
-                    raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
+        if whole:
+            if known is not None and not weight.any():
+                raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
+            self._check_both_groups(checked.weigh_cells(), sample_weight is not None, rows)
         return checked
+
+    def count_cells(self, survey: Survey, *, rows: str) -> np.ndarray:
+        """How many rows were surveyed per group and label, shape (n_groups, n_labels), and raise if some are unknown.
+
+        The same as `Rows.count_cells` of all of them.
+        """
+        self.groups.check_values(survey.values, rows, survey.find)
+        labels = [None]
+        if survey.labels is not None:
+            labels = survey.labels
+            self._check_labels(f"y of {rows}", labels, partial(survey.find, "y"))
+        place = {group: k for k, group in enumerate(self.groups)}
+        code = {label: self._is_good(label) for label in labels}
+        cells = np.zeros((len(place), 1 if survey.labels is None else 2), np.int64)
+        for (group, label), n_rows in survey.tally.items():
+            cells[place[match_group(group, survey.values, self.groups.names)], code[label]] += n_rows
+        self._check_both_groups(cells, survey.scale is not None, rows)
+        return cells
+
+    def _check_labels(self, what: str, labels: list[Any], find: Callable[[Any], str] | None = None) -> None:
+        """Raise if one of the labels is unknown; ``find`` says where it is."""
+        if self.label_sets is None:
+            hint = "; name those that are good for a person as a set, favorable={...}" if len(labels) > 2 else ""
+            check_known(what, labels, self.classes.tolist(), "the labels", hint, find)
+        else:
+            self.label_sets.check(what, labels, find)
+
+    def _is_good(self, label: Any) -> int:
+        if self.label_sets is not None:
+            return int(label in self.label_sets.good)
+        return int(label is not None and equal(label, self.classes.tolist()[self.favorable]))
+
+    def _check_both_groups(self, cells: np.ndarray, weighted: bool, rows: str) -> None:
+        if len(self.groups) > 2:
+            return
+        for value, of_group in zip(self.groups, cells.sum(axis=1), strict=True):
+            if of_group == 0:
+                with_weight = " with a weight above 0" if weighted else ""
+                raise ValueError(f"no row of group {value!r}{with_weight} among {rows}; give rows of both groups")
 
     def encode_groups(self, X: Any, sensitive_features: Any, *, rows: str) -> np.ndarray:
         """The group of each row as an index into the groups; not every group need have a row."""
@@ -190,23 +235,13 @@ def spread_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, np.float64), n_rows)
 
 
-def _check_weight(sample_weight: Any, n_rows: int, rows: str) -> tuple[np.ndarray, float]:
-    """The weights in whole units, and the unit."""
+def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale | None) -> tuple[np.ndarray, float]:
+    """The weights in whole units, and the unit; ``scale`` is that of all rows where these are some of more."""
     if sample_weight is None:
         return np.broadcast_to(np.int64(1), n_rows), 1
-    weight = np.asarray(sample_weight, dtype=np.float64)
-    if weight.ndim == 0:
-        weight = np.full(n_rows, float(weight))
-    if weight.ndim != 1:
-        raise ValueError("Sample weights must be 1D array or scalar")
-    check_length(f"sample_weight of {rows}", weight, n_rows)
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise ValueError(f"sample_weight of {rows} must be finite and not negative")
-    if not weight.any():
-        raise ValueError(f"sample_weight of {rows} is zero for every row")
-    # As many binary digits as sums of all rows leave room for in 63 bits.
-    digits = 62 - int(np.ceil(np.log2(weight.max()) + np.log2(n_rows)))
-    fixed = np.rint(np.ldexp(weight, digits)).astype(np.int64)
-    # Whole or equal weights become small integers, with which scoring is exact.
-    divisor = int(np.gcd.reduce(fixed))
-    return fixed // divisor, float(np.ldexp(divisor, -digits))
+    weight = check_weight(sample_weight, n_rows, rows)
+    if scale is None:
+        if not weight.any():
+            raise ValueError(f"sample_weight of {rows} is zero for every row")
+        scale = WeightScale(float(weight.max()), common_divisor(weight), n_rows)
+    return np.rint(weight / scale.unit).astype(np.int64), scale.unit

@@ -1,11 +1,11 @@
 """Groups: who is told apart by sensitive_features, and who is compared with whom."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -31,6 +31,7 @@ MISSING = (ERROR, OWN_GROUP, DROP)
 UNKNOWN = "(missing)"
 # More are numbers rather than groups.
 MOST_GROUPS = 50
+Named = TypeVar("Named", bound=tuple[Any, ...])
 # Nothing that leaves the hands of whoever has the rows describes fewer people.
 FEWEST = 10
 
@@ -159,16 +160,16 @@ class Groups:
 
         Not every group need have a row.
         """
-        n_rows = _num_samples(X)
+        columns = self._match(split_columns(sensitive_features), rows)
+        read = read_columns(columns, X, self.missing, rows=rows)
+        self.check_values([column.values for column in read], rows)
+        return self.encode_read(read)
+
+    def encode_read(self, read: list["ReadColumn"]) -> tuple[np.ndarray, np.ndarray | None]:
+        """The same of columns that were read, and hold no values but those of these groups."""
+        n_rows = len(read[0].gaps)
         code, known = np.zeros(n_rows, np.uint8), np.ones(n_rows, bool)
-        for (name, column), values in zip(self._own_columns(sensitive_features, rows), self.columns, strict=True):
-            what = _named(f"sensitive_features of {rows}", name)
-            check_aligned(what, column, X)
-            found, distinct, gaps = _read(what, column, self.missing)
-            check_length(what, gaps, n_rows)
-            if self.missing == OWN_GROUP and gaps.any():
-                distinct.append(UNKNOWN)
-            check_known(what, distinct, values, "the groups")
+        for (_, found, gaps), values in zip(read, self.columns, strict=True):
             own = np.full(n_rows, values.index(UNKNOWN) if UNKNOWN in values else 0, np.uint8)
             own[~gaps] = sum((k * (found == value) for k, value in enumerate(values)), start=np.zeros(len(found)))
             if self.missing == DROP:
@@ -177,21 +178,27 @@ class Groups:
             code = code * np.uint8(len(values)) + own
         return code, None if known.all() else known
 
-    def _own_columns(self, sensitive_features: Any, rows: str) -> list[tuple[str, Any]]:
-        """The columns that were given and their names, in the order of these groups; of one, whatever its name."""
-        given = split_columns(sensitive_features)
+    def check_values(self, columns: list["Values"], rows: str, find: Callable[[str, Any], str] | None = None) -> None:
+        """Raise if columns hold a value that these groups do not know; ``find`` says where it is."""
+        for column, values in zip(self._match(columns, rows), self.columns, strict=True):
+            what = _named(f"sensitive_features of {rows}", column.name)
+            find_value = None if find is None else partial(find, column.name)
+            check_known(what, with_unknown(column, self.missing), values, "the groups", find=find_value)
+
+    def _match(self, given: list[Named], rows: str) -> list[Named]:
+        """The columns that were given, in the order of these groups; of one, whatever its name."""
         if len(given) != len(self.columns):
             raise ValueError(
                 f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
                 f"{listed(self.names)}; give the same columns"
             )
-        unknown = [name for name, _ in given if name and name not in self.names]
+        unknown = [column[0] for column in given if column[0] and column[0] not in self.names]
         if len(given) > 1 and unknown and all(self.names):
             raise ValueError(
                 f"sensitive_features of {rows} has the column {unknown[0]!r}, and the groups are of "
                 f"{listed(self.names)}; give the same columns"
             )
-        return in_order(given, self.names)
+        return match_names(given, self.names)
 
     def privileged_last(self, index: int) -> "Groups":
         """The same two groups, of which the one at the place given is privileged and stands last."""
@@ -244,21 +251,87 @@ def read_groups(
     ``also`` are groups of other rows. Of an attribute of more than two values some may be seen there alone; of two, a
     third is a mistake, and is refused where those rows are encoded.
     """
-    check_choice("combine", combine, COMBINE)
     check_choice("missing", missing, MISSING)
-    first = split_columns(sensitive_features)
-    others = [] if also is None else in_order(split_columns(also), [name for name, _ in first])
-    columns = []
-    for k, (name, column) in enumerate(first):
-        what = _named("sensitive_features", name)
-        _, values, gaps = _read(what, column, missing)
-        unknown = gaps.any()
-        if len(values) > 2 and len(others) == len(first):
-            _, more, gaps = _read(what, others[k][1], missing)
-            values = _sorted(what, [*values, *(value for value in more if not any(equal(value, v) for v in values))])
-            unknown |= gaps.any()
-        columns.append([*values, UNKNOWN] if missing == OWN_GROUP and unknown else values)
-    for (name, _), values in zip(first, columns, strict=True):
+
+    def read(given: Any) -> list[Values]:
+        columns = split_columns(given)
+        return [column.values for column in read_columns(columns, columns[0][1], missing)]
+
+    others = None if also is None else read(also)
+    return make_groups(read(sensitive_features), combine=combine, missing=missing, privileged=privileged, also=others)
+
+
+class Values(NamedTuple):
+    """What is in a column of sensitive_features: its name, its values, sorted, and whether some rows have none."""
+
+    name: str
+    values: list[Any]
+    gaps: bool
+
+    def join(self, other: "Values") -> "Values":
+        """What is in either of two parts of a column."""
+        new = [value for value in other.values if not any(equal(value, known) for known in self.values)]
+        what = _named("sensitive_features", self.name)
+        return Values(self.name, _sorted(what, [*self.values, *new]), self.gaps or other.gaps)
+
+
+class ReadColumn(NamedTuple):
+    """A column of sensitive_features: what is in it, the values of the rows that have one, and which have none."""
+
+    values: Values
+    found: np.ndarray
+    gaps: np.ndarray
+
+
+def read_columns(columns: list[tuple[str, Any]], X: Any, missing: str, *, rows: str | None = None) -> list[ReadColumn]:
+    """Read columns of sensitive_features, one entry for each row of ``X``; ``rows`` names them in errors."""
+    read = []
+    for name, column in columns:
+        what = _named("sensitive_features" if rows is None else f"sensitive_features of {rows}", name)
+        check_aligned(what, column, X)
+        found, distinct, gaps = _read(what, column, missing)
+        check_length(what, gaps, _num_samples(X))
+        read.append(ReadColumn(Values(name, distinct, bool(gaps.any())), found, gaps))
+    return read
+
+
+def match_group(group: Any, columns: list[Values], names: Sequence[str]) -> Any:
+    """A group whose values stand in the order of some columns, in the order of these names."""
+    if len(columns) == 1:
+        return group
+    named = [(column.name, value) for column, value in zip(columns, group, strict=True)]
+    return tuple(value for _, value in match_names(named, names))
+
+
+def join_values(first: list[Values], others: list[Values]) -> list[Values]:
+    """What is in either of two parts of the same columns."""
+    others = match_names(others, [column.name for column in first])
+    if len(first) != len(others):
+        raise ValueError(
+            f"sensitive_features has {len(others)} columns, and {len(first)} elsewhere; give the same "
+            "columns throughout"
+        )
+    return [column.join(other) for column, other in zip(first, others, strict=True)]
+
+
+def make_groups(
+    first: list[Values],
+    *,
+    combine: str = EACH,
+    missing: str = ERROR,
+    privileged: Any = None,
+    also: list[Values] | None = None,
+) -> Groups:
+    """The groups of columns with these values; see `read_groups`."""
+    check_choice("combine", combine, COMBINE)
+    others = [] if also is None else match_names(also, [column.name for column in first])
+    if len(others) == len(first):
+        first = [
+            column.join(other) if len(column.values) > 2 else column
+            for column, other in zip(first, others, strict=True)
+        ]
+    columns = [with_unknown(column, missing) for column in first]
+    for (name, *_), values in zip(first, columns, strict=True):
         what = _named("sensitive_features", name)
         if not values:
             raise ValueError(f"{what} has no rows")
@@ -270,16 +343,26 @@ def read_groups(
     n_groups = prod(map(len, columns))
     if n_groups < 2:
         raise ValueError("sensitive_features has one group only, and there is no difference between groups to measure")
+    check_few(first, n_groups)
+    n_attributes = 1 if len(columns) == 1 or combine == INTERSECTION else len(columns)
+    names = [name or (f"attribute {k}" if len(first) > 1 else "") for k, (name, *_) in enumerate(first, start=1)]
+    groups = Groups(tuple(map(tuple, columns)), tuple(names), combine, missing, (None,) * n_attributes)
+    return groups.find_privileged(privileged)
+
+
+def with_unknown(column: Values, missing: str) -> list[Any]:
+    """The values of a column, those who have none as one of them where they are a group."""
+    return [*column.values, UNKNOWN] if missing == OWN_GROUP and column.gaps else column.values
+
+
+def check_few(columns: list[Values], n_groups: int) -> None:
+    """Raise if these columns have more groups than can be told apart."""
     if n_groups > MOST_GROUPS:
-        of = f" in all combinations of {listed([name for name, _ in first])}" if len(first) > 1 else ""
+        of = f" in all combinations of {listed([column.name for column in columns])}" if len(columns) > 1 else ""
         raise ValueError(
             f"sensitive_features has {n_groups} groups{of}, and {MOST_GROUPS} are the most; make bands of numbers and "
             "put rare values together"
         )
-    n_attributes = 1 if len(columns) == 1 or combine == INTERSECTION else len(columns)
-    names = [name or (f"attribute {k}" if len(first) > 1 else "") for k, (name, _) in enumerate(first, start=1)]
-    groups = Groups(tuple(map(tuple, columns)), tuple(names), combine, missing, (None,) * n_attributes)
-    return groups.find_privileged(privileged)
 
 
 def read_two_groups(sensitive_features: Any) -> Groups:
@@ -323,9 +406,9 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
     return columns
 
 
-def in_order(columns: list[tuple[str, Any]], names: Sequence[str]) -> list[tuple[str, Any]]:
-    """Columns in the order of these names, if they have them; else as they are."""
-    found = {name: (name, column) for name, column in columns}
+def match_names(columns: list[Named], names: Sequence[str]) -> list[Named]:
+    """Columns, each a tuple with its name first, in the order of these names, if they have them; else as they are."""
+    found = {column[0]: column for column in columns}
     return [found[name] for name in names] if set(found) == set(names) and len(found) == len(names) else columns
 
 

@@ -1,41 +1,15 @@
-"""Rows in their leaves, and LeafCounts: how many rows of each group and label fall into each."""
+"""LeafCounts: how many rows of each group and label fall into each leaf."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from eifffel import _kernels
 from eifffel._parallel import run_threads
-from eifffel.coding import Rows
 from eifffel.ensembles import EnsembleView
-
-
-@dataclass(frozen=True, eq=False)
-class PlacedRows:
-    """Rows whose leaves are known.
-
-    Attributes
-    ----------
-    X : array-like
-        As they were given.
-    index : ndarray of shape (n_trees, n_rows)
-        See `EnsembleView.apply`.
-    rows : Rows
-    name : str
-        What they are called, such as ``"selection rows"``.
-    """
-
-    X: Any
-    index: np.ndarray
-    rows: Rows
-    name: str
-
-    def take(self, part: np.ndarray, name: str) -> "PlacedRows":
-        """The rows at the places ``part``, under a name."""
-        index = np.ascontiguousarray(self.index[:, part])
-        return PlacedRows(_safe_indexing(self.X, part), index, self.rows.take(part), name)
+from eifffel.placing import PlacedRows, RowsInLeaves
+from eifffel.seen import SeenRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +29,64 @@ class LeafCounts:
     counts: np.ndarray
     totals: np.ndarray
     unit: float
+
+    def join(self, other: "LeafCounts") -> "LeafCounts":
+        """Those of both."""
+        return LeafCounts(self.counts + other.counts, self.totals + other.totals, self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """All that a first pass over rows finds; additive over them.
+
+    Attributes
+    ----------
+    leaves : LeafCounts
+    favorable : ndarray of shape (n_groups, 2)
+        Weight of the rows that the model as it came decides favourably, in units; of two groups only.
+    n_rows : ndarray of shape (n_groups, 2)
+    seen : SeenRows or None
+        What is known of the rows, where they are not all at hand.
+    """
+
+    leaves: LeafCounts
+    favorable: np.ndarray
+    n_rows: np.ndarray
+    seen: SeenRows | None
+
+    def join(self, other: "Counted") -> "Counted":
+        seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
+        favorable, n_rows = self.favorable + other.favorable, self.n_rows + other.n_rows
+        return Counted(self.leaves.join(other.leaves), favorable, n_rows, seen)
+
+    def swap_groups(self) -> "Counted":
+        """The same of the two groups exchanged."""
+        leaves = replace(
+            self.leaves,
+            counts=np.ascontiguousarray(self.leaves.counts[:, ::-1]),
+            totals=np.ascontiguousarray(self.leaves.totals[::-1]),
+        )
+        return replace(self, leaves=leaves, favorable=self.favorable[::-1], n_rows=self.n_rows[::-1])
+
+
+def count_rows(view: EnsembleView, scored: RowsInLeaves, *, n_jobs: int | None = None, verbose: int = 0) -> Counted:
+    """Count labelled rows in their leaves, and check that the model decides as they say."""
+    verbose = verbose if scored.placing.alone else 0
+    work = partial(count_batch, view=view, n_jobs=n_jobs, verbose=verbose)
+    counted: Counted = scored.reduce(work, Counted.join, "counting leaves")
+    scored.check_same(counted.n_rows)
+    return counted
+
+
+def count_batch(placed: PlacedRows, *, view: EnsembleView, n_jobs: int | None, verbose: int) -> Counted:
+    """Count some rows."""
+    view.verify(placed.X, placed.index)
+    return Counted(
+        leaves=count_leaves(view, placed, n_jobs=n_jobs, verbose=verbose),
+        favorable=placed.rows.weigh_cells(placed.decide(view, n_jobs)) if placed.rows.n_groups == 2 else np.zeros(()),
+        n_rows=placed.rows.count_cells(),
+        seen=None if placed.kind is None else SeenRows.of_kinds(placed.kind),
+    )
 
 
 def count_leaves(view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None = None, verbose: int = 0) -> LeafCounts:

@@ -1,6 +1,7 @@
 """The last pass: an order of edits and rows in their leaves -> what is decided about them after every step."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import ViewMismatchError
-from eifffel.leaves import PlacedRows
+from eifffel.placing import PlacedRows, RowsInLeaves
+from eifffel.seen import SeenRows
 from eifffel.strategies import EditOrder
 
 
@@ -39,23 +41,115 @@ class RowsAtHand:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was found of rows; additive over them.
+
+    Attributes
+    ----------
+    favorable : ndarray of shape (n_steps + 1, n_groups, n_labels)
+        Weight of those decided favourably after each step, in units.
+    totals, n_rows : ndarray of shape (n_groups, n_labels)
+        Weight of all of them, in units, and how many there are.
+    unit : int or float
+        The weight of a row that counts 1.
+    """
+
+    favorable: np.ndarray
+    totals: np.ndarray
+    n_rows: np.ndarray
+    unit: float
+
+    @classmethod
+    def of(
+        cls, order: EditOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None, verbose: int
+    ) -> "Measured":
+        rows = placed.rows
+        favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
+        return cls(favorable, rows.weigh_cells(), rows.count_cells(), rows.unit)
+
+    def join(self, other: "Measured") -> "Measured":
+        favorable, totals = self.favorable + other.favorable, self.totals + other.totals
+        return Measured(favorable, totals, self.n_rows + other.n_rows, self.unit)
+
+    def path_counts(self, name: str, constraint: Constraint) -> PathCounts:
+        """The counts of a path; ``name`` is what the rows are called."""
+        whole = isinstance(self.unit, int)
+        favorable, totals = (units if whole else units * self.unit for units in (self.favorable, self.totals))
+        return PathCounts(favorable, totals, name, self.n_rows.sum(axis=1), constraint)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """All that a pass over rows finds.
+
+    Attributes
+    ----------
+    all : Measured
+    apart : Measured or None
+        Of the half that was kept apart, if one was.
+    at_hand : RowsAtHand or None
+        The rows, or some of them, to check written models with.
+    seen : SeenRows or None
+        What is known of them, where they are not all at hand.
+    """
+
+    all: Measured
+    apart: Measured | None
+    at_hand: RowsAtHand | None
+    seen: SeenRows | None
+
+    def join(self, other: "Found") -> "Found":
+        apart = self.apart or other.apart
+        if self.apart is not None and other.apart is not None:
+            apart = self.apart.join(other.apart)
+        seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
+        return Found(self.all.join(other.all), apart, self.at_hand, seen)
+
+
 def measure_rows(
     view: EnsembleView,
-    placed: PlacedRows,
+    chosen_on: RowsInLeaves,
     order: EditOrder,
-    constraint: Constraint,
     *,
+    keep_apart: bool = False,
     n_jobs: int | None,
     verbose: int,
-) -> tuple[PathCounts, RowsAtHand]:
-    """Measure every step on rows."""
-    rows = placed.rows
-    favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
-    counts = PathCounts(
-        rows.in_weight(favorable),
-        rows.in_weight(rows.weigh_cells()),
-        placed.name,
-        rows.count_cells().sum(axis=1),
-        constraint,
+) -> Found:
+    """Measure every step on rows; ``keep_apart`` half of them by themselves too."""
+    work = partial(
+        measure_batch,
+        view=view,
+        order=order,
+        keep_apart=keep_apart,
+        at_hand=not chosen_on.given.stay,
+        n_jobs=n_jobs,
+        verbose=verbose if chosen_on.placing.alone else 0,
     )
-    return counts, RowsAtHand(placed.X, rows, favorable)
+    found: Found = chosen_on.reduce(work, Found.join, "replaying edits")
+    chosen_on.check_same(found.all.n_rows)
+    return found
+
+
+def measure_batch(
+    placed: PlacedRows,
+    *,
+    view: EnsembleView,
+    order: EditOrder,
+    keep_apart: bool,
+    at_hand: bool,
+    n_jobs: int | None,
+    verbose: int,
+) -> Found:
+    """Measure every step on some rows."""
+    measured = Measured.of(order, view, placed, n_jobs, verbose)
+    apart = None
+    if keep_apart:
+        others = placed.take(np.flatnonzero(~placed.rows.halve()), placed.name)
+        apart = Measured.of(order, view, others, n_jobs, verbose) if len(others) else None
+    return Found(
+        all=measured,
+        apart=apart,
+        at_hand=RowsAtHand(placed.X, placed.rows, measured.favorable) if at_hand and placed.X is not None else None,
+        seen=None if placed.kind is None else SeenRows.of_kinds(placed.kind),
+    )

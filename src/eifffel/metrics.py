@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_binary_labels, check_choice, check_favorable, find_label_sets, split_favorable
+from eifffel._validation import (
+    check_binary_labels,
+    check_choice,
+    check_favorable,
+    find_label_sets,
+    read_labels,
+    split_favorable,
+)
 from eifffel.coding import Coding
 from eifffel.groups import EACH, ERROR, Groups, read_groups
 
@@ -207,8 +214,9 @@ def measure(
     0.5
     """
     check_choice("metric", metric, list(METRICS))
-    favorable, good = split_favorable(favorable, y_true)
-    label_sets = None if good is None else find_label_sets("y_true", y_true, good)
+    labels = read_labels("y_true", y_true)
+    favorable, good = split_favorable(favorable, labels)
+    label_sets = None if good is None else find_label_sets("y_true", labels or [], good)
     classes = check_binary_labels(y_true) if good is None else np.array([0, 1])
     groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
     coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v1 as nw
 import numpy as np
-from sklearn.utils import indexable
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import LabelSets, check_choice, check_confidence, check_step, check_table
+from eifffel._validation import LabelSets, check_choice, check_confidence, check_step
+from eifffel.batches import Batches
 from eifffel.coding import Coding
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
@@ -24,14 +24,17 @@ from eifffel.exceptions import (
 )
 from eifffel.flips import list_flips
 from eifffel.groups import Groups, show_group
-from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.leaves import LeafCounts
 from eifffel.measuring import RowsAtHand, measure_rows
 from eifffel.objective import Objective, check_objective
+from eifffel.placing import Placing, RowsInLeaves
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
 from eifffel.selection import NONE_APART, Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
+from eifffel.survey import survey_batches
+from eifffel.tables import read_rows
 from eifffel.verdict import Verdict, say_verdict
 
 if TYPE_CHECKING:
@@ -381,18 +384,29 @@ class FairnessPath:
 
         ``y`` may be ``None``, and accuracy is then the one measured here.
         """
-        check_table(X)
-        (X,) = indexable(X)
-        view = self._view()
+        given = read_rows(self.model, X, y, sensitive_features, sample_weight)
+        return self.measure_batches(given, n_jobs=n_jobs, verbose=verbose)
+
+    def measure_batches(self, given: Batches, *, n_jobs: int | None = None, verbose: int = 0) -> "FairnessPath":
+        """`measure` for rows in batches."""
+        view, name = self._view(), "the measured rows"
+        survey = survey_batches(given, self.grouping.missing, rows=name, verbose=verbose)
         coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
-        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the measured rows")
-        constraint = self.constraint.on_rows(rows.count_cells(), rows="the measured rows")
-        index = view.apply(view.check_rows(X), n_jobs=n_jobs, verbose=verbose)
-        placed = PlacedRows(X, index, rows, "measured rows")
-        counts, at_hand = measure_rows(view, placed, self.order, constraint, n_jobs=n_jobs, verbose=verbose)
-        accuracy_counts = self.accuracy_counts if y is None else counts
+        placing = Placing(view, coding, survey, "measured rows", name, given.alone is not None, n_jobs, verbose)
+        rows = RowsInLeaves.of(given, placing, 0)
+        constraint = self.constraint.on_rows(rows.cells, rows=name)
+        found = measure_rows(view, rows, self.order, n_jobs=n_jobs, verbose=verbose)
+        counts = found.all.path_counts("measured rows", constraint)
+        known = None
+        if found.seen is not None:
+            known = self.scored is not None and found.seen.overlap(SeenRows.of(self.scored))
         return replace(
-            self, counts=counts, accuracy_counts=accuracy_counts, certain_counts=counts, at_hand=at_hand, known=None
+            self,
+            counts=counts,
+            accuracy_counts=self.accuracy_counts if survey.labels is None else counts,
+            certain_counts=counts,
+            at_hand=found.at_hand,
+            known=known,
         )
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:

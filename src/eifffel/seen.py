@@ -1,6 +1,7 @@
 """SeenRows: whether rows are among those that leaves were scored by, told from what is in them."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,16 @@ from eifffel._validation import named_columns
 SHARE = 0.5
 ERRORS = 5.0
 MIX = np.uint64(0x9E3779B97F4A7C15)
+# Of more kinds, those with the lowest numbers are kept.
+MOST_KINDS = 100_000
+LARGEST = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class SeenRows:
-    """Kinds of rows, as numbers.
+    """Kinds of rows, as numbers: all of them, or those with the lowest numbers, which are as good as drawn.
+
+    Which these are depends on what is in the rows alone, not on their order or on how they were cut into batches.
 
     Attributes
     ----------
@@ -24,22 +30,49 @@ class SeenRows:
         Of each set of equal rows, sorted.
     count : ndarray
         How many rows there are of each kind.
+    last : int
+        The largest number that would have been kept.
     """
 
     kind: np.ndarray
     count: np.ndarray
+    last: int = LARGEST
 
     @classmethod
     def of(cls, X: Any) -> "SeenRows":
-        """From rows as they were given."""
-        return cls(*np.unique(hash_rows(X), return_counts=True))
+        """From rows as they were given; what is known of them already stays as it is."""
+        return X if isinstance(X, SeenRows) else cls.of_kinds(hash_rows(X))
+
+    @classmethod
+    def of_kinds(cls, kind: np.ndarray) -> "SeenRows":
+        """From the kind of each row."""
+        return cls(*np.unique(kind, return_counts=True))._lowest()
+
+    def join(self, other: "SeenRows") -> "SeenRows":
+        """Both together."""
+        kind, place = np.unique(np.concatenate([self.kind, other.kind]), return_inverse=True)
+        count = np.bincount(place.ravel(), np.concatenate([self.count, other.count])).astype(np.int64)
+        return SeenRows(kind, count)._below(min(self.last, other.last))._lowest()
+
+    def _lowest(self) -> "SeenRows":
+        if len(self.kind) <= MOST_KINDS:
+            return self
+        return SeenRows(self.kind[:MOST_KINDS], self.count[:MOST_KINDS], int(self.kind[MOST_KINDS - 1]))
+
+    def _below(self, last: int) -> "SeenRows":
+        n_kinds = int(np.searchsorted(self.kind, np.uint64(last), side="right"))
+        return SeenRows(self.kind[:n_kinds], self.count[:n_kinds], last)
 
     def overlap(self, other: "SeenRows") -> bool:
         """Whether half of these rows or more are among the others, or half of the others among these."""
-        return self._mostly_in(other) or other._mostly_in(self)
+        last = min(self.last, other.last)
+        one, two = self._below(last), other._below(last)
+        return one._mostly_in(two) or two._mostly_in(one)
 
     def _mostly_in(self, other: "SeenRows") -> bool:
         n_rows, n_other = self.count.sum(), other.count.sum()
+        if not n_rows or not n_other:
+            return False
         found = self.count[np.isin(self.kind, other.kind)].sum() / n_rows
         # Rows that are not the same, but drawn alike, are found as often as rows of the other set have a twin in it.
         twins = other.count[other.count > 1].sum() / n_other
@@ -49,7 +82,7 @@ class SeenRows:
 
 
 def hash_rows(X: Any) -> np.ndarray:
-    """A number for each row, equal for equal rows; it holds within a process and is not to be stored."""
+    """A number for each row, equal for equal rows, on whichever machine."""
     if issparse(X):
         entries = X.tocoo()
         total = np.zeros(X.shape[0], np.uint64)
@@ -58,18 +91,28 @@ def hash_rows(X: Any) -> np.ndarray:
     total = np.zeros(1, np.uint64)
     for place, (_, column) in enumerate(named_columns(X)):
         if column.dtype.kind not in "iufb":
-            column = np.fromiter((hash(value) if value == value else 0 for value in map(_plain, column)), np.float64)
+            texts = [_plain(value) for value in column]
+            number = {text: _hash_text(text) for text in set(texts)}
+            column = np.fromiter(map(number.__getitem__, texts), np.float64, len(texts))
         total = total + _mix(column.astype(np.float64), np.uint64(place))
     return total
 
 
-def _plain(value: Any) -> Any:
-    """A value that has a hash and can be compared with itself."""
-    return None if type(value).__name__ in ("NAType", "NaTType") else value if value is None else str(value)
+def _plain(value: Any) -> str | None:
+    """A value as text, ``None`` where it is missing."""
+    return None if value is None or type(value).__name__ in ("NAType", "NaTType") else str(value)
+
+
+def _hash_text(text: str | None) -> int:
+    """A number for a text, which a float64 holds."""
+    if text is None:
+        return 0
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=6).digest(), "little")
 
 
 def _mix(value: np.ndarray, place: np.ndarray | np.uint64) -> np.ndarray:
     """Bits of values and of their columns, mixed; 0 for 0, which a sparse matrix leaves out."""
-    mixed = (value + 0.0).view(np.uint64) ^ (np.asarray(place + np.uint64(1)) * MIX)
+    value = np.where(np.isnan(value), np.nan, value + 0.0)  # there are many NaNs, and two zeros
+    mixed = value.view(np.uint64) ^ (np.asarray(place + np.uint64(1)) * MIX)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * MIX
-    return np.where((value == 0) | np.isnan(value), np.uint64(0), mixed ^ (mixed >> np.uint64(29)))
+    return np.where(value == 0, np.uint64(0), mixed ^ (mixed >> np.uint64(29)))

@@ -1,36 +1,45 @@
 """trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils import indexable
 
 from eifffel._validation import (
+    COLLECTIONS,
     check_choice,
     check_n_jobs,
-    check_select_on,
-    check_table,
+    check_number,
     find_label_sets,
     split_favorable,
 )
-from eifffel.coding import Coding, Rows
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
+from eifffel.batches import Batches
+from eifffel.coding import Coding
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
 from eifffel.counts import PathCounts
-from eifffel.ensembles import EnsembleView, view_ensemble
+from eifffel.ensembles import find_view, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
-from eifffel.groups import EACH, ERROR, Groups, read_groups
-from eifffel.leaves import PlacedRows, count_leaves
+from eifffel.groups import EACH, ERROR, MISSING, Groups, make_groups
+from eifffel.leaves import Counted, count_rows
 from eifffel.measuring import measure_rows
 from eifffel.path import FairnessPath
+from eifffel.placing import PlacedRows, Placing, RowsInLeaves
+from eifffel.seen import SeenRows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
+from eifffel.survey import Survey, survey_batches
+from eifffel.tables import read_rows, read_selection
+
+# Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
+MEMORY_BUDGET = 4e9
 
 
 def trace_path(
     model: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     strategy: str = AUTO,
     direction: str = ANY,
     constraint: str = DEMOGRAPHIC_PARITY,
@@ -42,6 +51,7 @@ def trace_path(
     privileged: Any = None,
     favorable: Any = None,
     sample_weight: Any = None,
+    memory_budget: float = MEMORY_BUDGET,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
@@ -61,6 +71,13 @@ def trace_path(
     X, y, sensitive_features : array-like
         The scoring rows: features, labels, and the group of each row. Several attributes are a data frame, or a dict of
         columns.
+
+        Rows that are too many for memory are read in batches, more than once. ``X`` is then the path of a Parquet file
+        or a folder of them, and ``y`` and ``sensitive_features`` name columns, the latter one or a list of them; or a
+        list of batches, or a function that gives them anew: data frames, with columns named likewise, or tuples
+        ``(X, y, sensitive_features)``, or with ``sample_weight`` as a fourth entry, where ``y`` and
+        ``sensitive_features`` are left out here. Columns are matched with those that the model was trained on. With
+        ``strategy="shift"``, a sample of the rows then fits the direction and says at which steps all are counted.
     strategy : {"auto", "leaf", "tree", "shift"}
         Flip one leaf at a time (EiFFFeL-LF) or all candidate leaves of a tree at once (EiFFFeL-TF), where leaves vote;
         or shift all leaves together. ``"auto"`` is leaf for averaged trees of which one difference is bounded, and
@@ -82,7 +99,8 @@ def trace_path(
     select_on : tuple (X, y, sensitive_features) or (X, y, sensitive_features, sample_weight), optional
         The selection rows, on which each step is measured: rows that the model was not trained on, or the bound says
         little of other people. ``y`` may be ``None``: accuracy is then measured on the scoring rows. By default the
-        scoring rows, as in the paper; selecting a step then warns.
+        scoring rows, as in the paper; selecting a step then warns. Each entry is what it is for the scoring rows:
+        ``("later/", "hired", "sex")``, or ``(batches, None, None)``.
     keep_apart : bool
         Where a shift is to bound several differences: let half of the selection rows have no part in how they are
         weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs other rows still.
@@ -94,7 +112,10 @@ def trace_path(
         The favourable class; by default the larger of 0/1, -1/1 or booleans. A set makes ``y`` of several labels
         binary, for a model that was trained on 0 and 1, where 1 stands for those in the set.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights count the scoring rows.
+        Weights count the scoring rows. Of a table, the name of a column.
+    memory_budget : float
+        Bytes of leaf indices that may be kept where rows are read in batches and are needed again; what goes beyond is
+        made again.
     n_jobs : int, optional
         Threads for the passes over rows.
     verbose : int
@@ -121,82 +142,98 @@ def trace_path(
     >>> type(fair).__name__
     'RandomForestClassifier'
     """
-    also = None if select_on is None else check_select_on(select_on)[2]
-    groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged, also=also)
-    return trace_groups(
+    scoring, selection = read_rows(model, X, y, sensitive_features, sample_weight), read_selection(model, select_on)
+    return trace_batches(
         model,
-        X,
-        y,
-        sensitive_features=sensitive_features,
-        groups=groups,
+        scoring,
+        selection,
+        combine=combine,
+        missing=missing,
+        privileged=privileged,
         strategy=strategy,
         direction=direction,
         constraint=constraint,
         min_group_rows=min_group_rows,
-        select_on=select_on,
         keep_apart=keep_apart,
         favorable=favorable,
-        sample_weight=sample_weight,
+        memory_budget=memory_budget,
         n_jobs=n_jobs,
         verbose=verbose,
     )
 
 
-def trace_groups(
+def trace_batches(
     model: Any,
-    X: Any,
-    y: Any,
+    scoring: Batches,
+    selection: Batches | None,
     *,
-    sensitive_features: Any,
-    groups: Groups,
+    groups: Groups | None = None,
+    combine: str = EACH,
+    missing: str = ERROR,
+    privileged: Any = None,
     strategy: str = AUTO,
     direction: str = ANY,
     constraint: str = DEMOGRAPHIC_PARITY,
     min_group_rows: int = MIN_GROUP_ROWS,
-    select_on: tuple[Any, ...] | None = None,
     keep_apart: bool = False,
     favorable: Any = None,
-    sample_weight: Any = None,
+    memory_budget: float = MEMORY_BUDGET,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
-    """`trace_path` for groups that are known beforehand, whether or not all are among the scoring rows."""
+    """`trace_path` for rows in batches; ``groups`` may be known beforehand, whether or not all have scoring rows."""
     check_n_jobs(n_jobs)
-    favorable, good = split_favorable(favorable, y)
-    view = view_ensemble(model, favorable=favorable)
-    resolve_strategy(strategy, view)
+    check_number("memory_budget", memory_budget, at_least=0)
+    resolve_strategy(strategy, find_view(model))
     check_choice("direction", direction, DIRECTIONS)
-    check_table(X)
-    (X,) = indexable(X)
-    if select_on is not None:
-        select_X, *select_rest = check_select_on(select_on)
-        check_table(select_X)
-        (select_X,) = indexable(select_X)
-    asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
-    if y is None:
-        raise ValueError("y is missing; leaves are scored by the labels of their rows")
-    also = None if select_on is None else select_rest[0]
-    label_sets = None if good is None else find_label_sets("y", y, good, also)
-    coding = Coding(view.classes, view.favorable, groups, label_sets)
-    scoring = coding.encode(X, y, sensitive_features, sample_weight, rows="the scoring rows")
-    scoring_X = view.check_rows(X)
-    selection = scoring
-    if select_on is not None:
-        selection = coding.encode(select_X, *select_rest, rows="the rows of select_on")
-        selection_X = view.check_rows(select_X)
-        if asked.needs_labels and selection.label is None:
-            raise ValueError(
-                f"constraint={constraint!r} compares people of one label, and the rows of select_on have no labels; "
-                "give their y"
-            )
-    asked = asked.on_rows(scoring.count_cells(), selection.count_cells(), rows="the scoring or the selection rows")
+    check_choice("missing", missing, MISSING)
+    check_constraint(constraint)
+    view = None if isinstance(favorable, COLLECTIONS) else view_ensemble(model, favorable=favorable)
 
+    # What there is to count, before anything is.
+    missing = missing if groups is None else groups.missing
+    scoring_name, selection_name = "the scoring rows", "the rows of select_on"
+    survey = survey_batches(scoring, missing, rows=scoring_name, verbose=verbose)
+    if survey.labels is None:
+        raise ValueError("y is missing; leaves are scored by the labels of their rows")
+    others = survey
+    if selection is not None:
+        others = survey_batches(selection, missing, rows=selection_name, verbose=verbose)
+    if groups is None:
+        also = None if selection is None else others.values
+        groups = make_groups(survey.values, combine=combine, missing=missing, privileged=privileged, also=also)
+    favorable, good = split_favorable(favorable, survey.labels)
+    if view is None:
+        view = view_ensemble(model, favorable=favorable)
+    resolve_strategy(strategy, view)
+    label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())
+    coding = Coding(view.classes, view.favorable, groups, label_sets)
+    asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
+    if asked.needs_labels and others.labels is None:
+        raise ValueError(
+            f"constraint={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
+            "their y"
+        )
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
-    scoring_index = view.apply(scoring_X, **work)
-    view.verify(X, scoring_index)
+
+    def place(rows: Batches, survey: Survey, name: str, called: str, budget: float) -> RowsInLeaves:
+        alone = rows.alone is not None
+        return RowsInLeaves.of(rows, Placing(view, coding, survey, name, called, alone, **work), budget)
+
+    # Rows are placed once if there is room to keep them, or if nothing is asked of them again.
+    again = selection is None or others.labels is None
+    chosen_on = scored = place(scoring, survey, "scoring rows", scoring_name, memory_budget if again else 0)
+    if selection is not None:
+        chosen_on = place(selection, others, "selection rows", selection_name, 0)
+    asked = asked.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
+    scored.check()
+    chosen_on.check()
+
+    # The first pass.
+    counted = count_rows(view, scored, **work)
     if len(groups) == 2:
         given = groups.privileged[0]
-        advantage = _advantage(view, scoring_index, X, scoring, asked, n_jobs)
+        advantage = _advantage(counted, asked)
         if given is not None and (advantage * (1 if given == 1 else -1) < 0).all():
             warn_caller(
                 f"privileged={groups[given]!r}, but the model favours {groups[1 - given]!r} on the scoring rows, and "
@@ -208,31 +245,52 @@ def trace_groups(
         if given is not None:  # code 1 is the privileged group from here on
             groups = groups.privileged_last(given)
             if given == 0:
-                scoring, selection = scoring.swap_groups(), selection.swap_groups()
+                coding = replace(coding, groups=groups)
+                counted, scored = counted.swap_groups(), scored.swap_groups(coding)
+                chosen_on = scored if selection is None else chosen_on.swap_groups(coding)
             asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
 
-    scored = PlacedRows(X, scoring_index, scoring, "scoring rows")
-    counts = count_leaves(view, scored, **work)
-    chosen_on = scored
-    if select_on is not None:
-        chosen_on = PlacedRows(select_X, view.apply(selection_X, **work), selection, "selection rows")
     strategy = resolve_strategy(strategy, view, asked)
-    ahead = None if select_on is None else chosen_on
+
+    @cache
+    def draw() -> PlacedRows:
+        sample = scored.sample(counted.seen)
+        assert sample is not None
+        return sample
+
     edits = STRATEGIES[strategy].order(
-        view, scored, counts, asked, direction=direction, ahead=ahead, keep_apart=keep_apart, **work
+        view,
+        scored,
+        counted.leaves,
+        asked,
+        direction=direction,
+        draw=draw,
+        draw_ahead=None if selection is None else partial(chosen_on.sample, half=keep_apart),
+        n_jobs=n_jobs,
     )
-    order_of_edits = edits.on_rows(view, chosen_on.index, n_jobs=n_jobs)
-    order_of_edits.review(view, chosen_on)
-    path_counts, at_hand = measure_rows(view, chosen_on, order_of_edits, asked, **work)
+    if not STRATEGIES[strategy].flips:
+        all_of_them: PlacedRows | None = chosen_on.placed.alone
+        shown = all_of_them or draw()
+        edits = edits.on_rows(view, shown.index, some=all_of_them is None, n_jobs=n_jobs)
+        edits.review(view, shown)
+
+    # The second pass.
+    apart = keep_apart and selection is not None and edits.fits_ahead
+    found = measure_rows(view, chosen_on, edits, keep_apart=apart, **work)
+    path_counts = found.all.path_counts("selection rows" if selection is not None else "scoring rows", asked)
     certain_counts: PathCounts | None = path_counts
-    if ahead is not None and edits.fits_ahead:
+    if selection is not None and edits.fits_ahead:
         certain_counts = None
-        if keep_apart:
-            others = ahead.take(np.flatnonzero(~selection.halve()), "selection rows kept apart")
-            certain_counts, _ = measure_rows(view, others, order_of_edits, asked, **work)
+        if found.apart is not None:
+            certain_counts = found.apart.path_counts("selection rows kept apart", asked)
     accuracy_counts = path_counts
-    if selection.label is None:
-        accuracy_counts, _ = measure_rows(view, scored, order_of_edits, asked, **work)
+    if others.labels is None:
+        on_scored = measure_rows(view, scored, edits, **work)
+        accuracy_counts = on_scored.all.path_counts("scoring rows", asked)
+    known = True if selection is None else None
+    if known is None and found.seen is not None:
+        scored_kinds = SeenRows.of(scored.placed.alone.X) if counted.seen is None else counted.seen
+        known = found.seen.overlap(scored_kinds)
     return FairnessPath(
         model=model,
         strategy=strategy,
@@ -241,26 +299,23 @@ def trace_groups(
         constraint=asked,
         favorable=view.classes.tolist()[view.favorable],
         label_sets=label_sets,
-        order=order_of_edits,
-        leaf_counts=counts,
+        order=edits,
+        leaf_counts=counted.leaves,
         counts=path_counts,
         accuracy_counts=accuracy_counts,
         certain_counts=certain_counts,
         fingerprint=view.fingerprint(),
-        at_hand=at_hand,
-        scored=X,
-        known=True if select_on is None else None,
+        at_hand=found.at_hand,
+        scored=scored.placed.alone.X if counted.seen is None else counted.seen,
+        known=known,
     )
 
 
-def _advantage(
-    view: EnsembleView, index: np.ndarray, X: Any, rows: Rows, constraint: Constraint, n_jobs: int | None
-) -> np.ndarray:
+def _advantage(counted: Counted, constraint: Constraint) -> np.ndarray:
     """Under the model as it came, the rate of the second of two groups minus that of the first, of each that counts.
 
     Up to a positive factor.
     """
-    decided = view.decide(index, X, n_jobs=n_jobs)
-    chosen = constraint.count_sides(rows.in_weight(rows.weigh_cells(decided)))
-    totals = constraint.count_sides(rows.in_weight(rows.weigh_cells()))
+    chosen = constraint.count_sides(counted.favorable * counted.leaves.unit)
+    totals = constraint.count_sides(counted.leaves.totals * counted.leaves.unit)
     return chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]

@@ -15,7 +15,7 @@ from draws import parity, people, problems, row_weights, two_groups
 from eifffel import trace_path, view_ensemble
 from eifffel.coding import Coding
 from eifffel.datasets import make_biased_classification
-from eifffel.leaves import PlacedRows
+from eifffel.placing import PlacedRows
 from eifffel.strategies import _shift
 
 X, y, s = people(300, seed=0)

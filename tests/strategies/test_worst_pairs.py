@@ -15,7 +15,8 @@ from eifffel.coding import Coding, Rows
 from eifffel.constraints import CONSTRAINTS, make_constraint
 from eifffel.groups import Groups
 from eifffel.intervals import difference_limit
-from eifffel.leaves import PlacedRows, count_leaves
+from eifffel.leaves import count_leaves
+from eifffel.placing import PlacedRows
 from eifffel.scoring import score_leaves
 from eifffel.strategies import STRATEGIES, order_leaves, order_trees
 from literal import run_literally

@@ -191,7 +191,7 @@ class RandomisedPostProcessor(PostProcessor):
             favourable; NaN where there is no such row.
         """
         probability = self.favorable_probability(X, sensitive_features=sensitive_features)
-        rows = self._coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given", both_groups=False)
+        rows = self._coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given", whole=False)
         sums = np.bincount(rows.cell, rows.weight * probability, minlength=4).reshape(2, 2)
         sizes = np.bincount(rows.cell, rows.weight, minlength=4).reshape(2, 2)
         with np.errstate(invalid="ignore"):

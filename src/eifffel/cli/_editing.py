@@ -14,6 +14,7 @@ import numpy as np
 from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
 from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction
+from eifffel.batches import Batch, OneBatch
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
@@ -25,7 +26,7 @@ from eifffel.report import summarize
 from eifffel.report._save import render_json
 from eifffel.selection import EPSILON, check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
-from eifffel.tracing import trace_groups
+from eifffel.tracing import trace_batches
 
 SELECTION_FRACTION = 0.25
 # What of a task says how groups are compared.
@@ -133,17 +134,15 @@ def edit(
     X, y, group = cut(scoring)
     model = train(X, y, progress)
     with progress.stage("tracing"):
-        path = trace_groups(
+        path = trace_batches(
             model,
-            X,
-            y,
-            sensitive_features=group,
+            OneBatch(Batch(X, y, group)),
+            OneBatch(Batch(*cut(chosen))),
             groups=groups,
             strategy=bounds.strategy,
             direction=bounds.direction,
             constraint=task.constraint,
             min_group_rows=task.min_group_rows,
-            select_on=cut(chosen),
             keep_apart=bounds.confidence is not None,
             favorable=table.favorable,
             n_jobs=bounds.jobs,

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from eifffel._validation import LabelSets, find_label_sets, split_favorable
+from eifffel._validation import LabelSets, find_label_sets, read_labels, split_favorable
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
-from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, in_order, read_groups
+from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, match_names, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
 
@@ -45,7 +45,7 @@ def find_groups(
             return read_groups(sensitive, **given), False
         groups = replace(groups, missing=missing)
     found = read_groups(sensitive, combine=groups.combine, missing=groups.missing)
-    columns = in_order(list(zip(found.names, found.columns, strict=True)), groups.names)
+    columns = match_names(list(zip(found.names, found.columns, strict=True)), groups.names)
     both = zip((values for _, values in columns), groups.columns, strict=False)
     if len(columns) != len(groups.columns) or any(set(own).isdisjoint(other) for own, other in both):
         return read_groups(sensitive, **given), False
@@ -58,18 +58,19 @@ def find_labels(
     path: FairnessPath | None, record: Record | None, favorable: Any, y: Any
 ) -> tuple[Any, LabelSets | None]:
     """The favourable class, as the edit has it if there was one, and the labels that it stands for."""
-    favorable, good = split_favorable(favorable, y)
+    labels = read_labels("y", y)
+    favorable, good = split_favorable(favorable, labels)
     if path is not None:
         known, label_sets = path.favorable, path.label_sets
     elif record is not None:
         known, label_sets = record["favorable"], read_label_sets(record)
     else:
-        return favorable, None if good is None or y is None else find_label_sets("y", y, good)
-    labels = None if label_sets is None else label_sets.good
-    if favorable is not None and (favorable != known or good != labels):
+        return favorable, None if good is None or labels is None else find_label_sets("y", labels, good)
+    known_good = None if label_sets is None else label_sets.good
+    if favorable is not None and (favorable != known or good != known_good):
         raise ValueError(
-            f"favorable must be {known if labels is None else set(labels)!r}, for which the model was edited, got "
-            f"{favorable if good is None else set(good)!r}; leave it out"
+            f"favorable must be {known if known_good is None else set(known_good)!r}, for which the model was edited, "
+            f"got {favorable if good is None else set(good)!r}; leave it out"
         )
     return known, label_sets
 

@@ -9,7 +9,8 @@ from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.leaves import LeafCounts
+from eifffel.placing import PlacedRows, RowsInLeaves
 from eifffel.scoring import label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
 from eifffel.strategies._flips import FlipOrder
@@ -27,9 +28,9 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        View, scoring rows in their leaves, their counts, a constraint, a direction, in their leaves the rows that steps
-        will be measured on, whose groups and labels are not for it to see, and whether to keep half of them apart
-        (`Rows.halve`) -> `EditOrder`.
+        View, scoring rows in their leaves, their counts, a constraint, a direction, a function that draws a sample of
+        the scoring rows, and one that draws a sample of those that steps will be measured on, whose groups and labels
+        are not for it to see, or ``None`` where these are the same -> `EditOrder`.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
     """
@@ -43,7 +44,7 @@ def _by_score(order: Callable[..., FlipOrder]) -> Strategy:
 
     def order_flips(
         view: EnsembleView,
-        placed: PlacedRows,
+        scored: RowsInLeaves,
         counts: LeafCounts,
         constraint: Constraint,
         *,
@@ -52,7 +53,7 @@ def _by_score(order: Callable[..., FlipOrder]) -> Strategy:
         **others: Any,
     ) -> FlipOrder:
         view = cast(AveragedView, view)
-        n_rows_of_label = placed.rows.count_cells().sum(axis=0)
+        n_rows_of_label = scored.cells.sum(axis=0)
         # A leaf that decides unfavourably is raised by its flip, and with it every row in it.
         flippable = view.flippable & ~view.leaf_favorable if direction == UP else view.flippable
         label_weight = label_weights(view.class_weight, n_rows_of_label)
@@ -61,10 +62,26 @@ def _by_score(order: Callable[..., FlipOrder]) -> Strategy:
     return Strategy(order_flips, flips=True)
 
 
+def _by_sample(
+    view: EnsembleView,
+    scored: RowsInLeaves,
+    counts: LeafCounts,
+    constraint: Constraint,
+    *,
+    draw: Callable[[], PlacedRows],
+    draw_ahead: Callable[[], PlacedRows | None] | None = None,
+    **others: Any,
+) -> ShiftOrder:
+    """A sample of the rows is enough to fit a direction."""
+    several = len(constraint.pairs) > 1
+    ahead = draw_ahead() if several and draw_ahead is not None else None
+    return order_shift(view, draw(), counts, constraint, ahead=ahead, **others)
+
+
 STRATEGIES: dict[str, Strategy] = {
     "leaf": _by_score(order_leaves),
     "tree": _by_score(order_trees),
-    "shift": Strategy(order_shift, flips=False),
+    "shift": Strategy(_by_sample, flips=False),
 }
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from eifffel.ensembles import EnsembleView
-from eifffel.leaves import PlacedRows
+from eifffel.placing import PlacedRows
 
 # Which way decisions may change; up is from unfavourable to favourable alone.
 ANY, UP = "any", "up"
@@ -39,8 +39,10 @@ class EditOrder(ABC):
         """Steps after step 0, the model as it came."""
         return len(self.positions) - 1
 
-    def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "EditOrder":
-        """The same edits with the steps that rows in these leaves can tell apart."""
+    def on_rows(
+        self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
+    ) -> "EditOrder":
+        """The same edits with the steps that rows in these leaves can tell apart; ``some`` of them, if they are."""
         return self
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say

@@ -9,7 +9,7 @@ from eifffel import _kernels
 from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._averaged import AveragedView
-from eifffel.leaves import PlacedRows
+from eifffel.placing import PlacedRows
 from eifffel.scoring import TreeFlips
 from eifffel.strategies._base import EditOrder, cumulate
 

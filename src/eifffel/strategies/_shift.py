@@ -25,7 +25,9 @@ from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.ensembles._base import sum_leaves
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
-from eifffel.leaves import LeafCounts, PlacedRows
+from eifffel.leaves import LeafCounts
+from eifffel.placing import PlacedRows
+from eifffel.seen import MOST_KINDS
 from eifffel.strategies._base import ANY, UP, EditOrder, cumulate
 
 # Rows that a leaf needs before its own rows count more than what it is damped towards, none.
@@ -38,10 +40,10 @@ ROUNDS = 2
 BOUNDED_ITERATIONS = 15
 # Steps within the bound that nothing is taken off.
 UP_ITERATIONS = 40
-# Rows that the direction is fitted on at most: on more, a path would cost more than it need.
-SAMPLE = 100_000
-# A row that the direction pulls less than this, relative to the one it pulls most, makes no step.
-NO_PULL = 1e-9
+# A row that the direction pulls less than this, relative to the most that it could pull one, makes no step.
+NO_PULL = 1e-10
+# Steps where not all rows are at hand, whose crossings would make more.
+GRID = 10_000
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
 # Conjugate gradients have converged where the residual is this small, relative to the first.
@@ -83,10 +85,15 @@ class ShiftOrder(EditOrder):
     def positions(self) -> np.ndarray:
         return self.reach
 
-    def on_rows(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None = None) -> "ShiftOrder":
+    def on_rows(
+        self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
+    ) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
         growth = view.rounding_along(self.score)
-        return replace(self, reach=_between_crossings(start, pull, view.rounding, growth))
+        reach = _between_crossings(start, pull, self._is_moved(view, pull), view.rounding, growth)
+        if some and len(reach) > GRID + 1:  # as many crossings of the sample between any two
+            reach = reach[np.append(0, np.linspace(1, len(reach) - 1, GRID).astype(np.intp))]
+        return replace(self, reach=reach)
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
         if np.isfinite(self.aim):  # what is foretold of several differences is how people are weighed, not a group
@@ -132,8 +139,8 @@ class ShiftOrder(EditOrder):
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         rows = placed.rows
         start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
-        first = view.decide(placed.index, placed.X, n_jobs=n_jobs)
-        moved = _is_moved(pull)
+        first = placed.decide(view, n_jobs=n_jobs)
+        moved = self._is_moved(view, pull)
         with np.errstate(divide="ignore", invalid="ignore"):
             crossing = np.where(moved, start / pull, np.inf)
         # Never, where it lies behind.
@@ -149,20 +156,21 @@ class ShiftOrder(EditOrder):
         start = view.sum_leaves(index, view.leaf_score, n_jobs=n_jobs) + view.bias
         return start, view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
+    def _is_moved(self, view: EnsembleView, pull: np.ndarray) -> np.ndarray:
+        """Whether the direction pulls each row at all."""
+        most = np.maximum.reduceat(np.abs(self.score), view.leaf_offset[:-1]).sum()
+        return np.abs(pull) > NO_PULL * most
 
-def _is_moved(pull: np.ndarray) -> np.ndarray:
-    """Whether the direction pulls each row at all."""
-    size = np.abs(pull)
-    return size > NO_PULL * size.max(initial=0)
 
-
-def _between_crossings(start: np.ndarray, pull: np.ndarray, rounding: float, growth: float) -> np.ndarray:
+def _between_crossings(
+    start: np.ndarray, pull: np.ndarray, moved: np.ndarray, rounding: float, growth: float
+) -> np.ndarray:
     """Lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
 
     Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
     either way. Where such stretches overlap there is no step.
     """
-    moved = _is_moved(pull) & (np.abs(pull) > 2 * growth)
+    moved = moved & (np.abs(pull) > 2 * growth)
     toward, size = start[moved] * np.sign(pull[moved]), np.abs(pull[moved])
     low, high = (toward - rounding) / (size + growth), (toward + rounding) / (size - growth)
     ahead = high > 0
@@ -182,9 +190,7 @@ def order_shift(
     *,
     direction: str = ANY,
     ahead: PlacedRows | None = None,
-    keep_apart: bool = False,
     n_jobs: int | None = None,
-    verbose: int = 0,
 ) -> ShiftOrder:
     """The direction for these rows; its steps come from the rows it is put `on_rows` of.
 
@@ -196,15 +202,13 @@ def order_shift(
 
     ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives them tell
     how sure it is of people whom it has not seen. Where their features give the group away, several groups are then
-    weighed to suit these very people, who can no longer certify a bound; ``keep_apart`` looks at half of them only.
+    weighed to suit these very people, who can no longer certify a bound.
     """
-    part = _sample(placed.rows)
-    if part is not None:
-        placed = placed.take(part, placed.name)
     rows = placed.rows
-    weight = rows.weight / rows.weight.mean()
+    n_rows = min(placed.n_rows or len(placed), MOST_KINDS)
+    weight = rows.weight * (n_rows / rows.weight.sum())
     fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
-    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, keep_apart, n_jobs)
+    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
     squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
@@ -244,7 +248,6 @@ def _weigh_cells(
     constraint: Constraint,
     fit: Callable[[np.ndarray], "LeastSquares"],
     ahead: PlacedRows | None,
-    keep_apart: bool,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, float]:
     """The weight of a row of each (group, label) cell in what is bounded, and the lambda to aim at.
@@ -258,11 +261,7 @@ def _weigh_cells(
         weight, aim = np.zeros(len(share)), np.inf
         weight[constraint.pairs[0]] = 1, -1
     else:
-        index = (placed if ahead is None else ahead).index
-        if ahead is not None and keep_apart:
-            half = ahead.rows.halve()
-            index = index[:, half] if half.any() else placed.index
-        weight, aim = _weigh_sides(view, rows, constraint, share, fit, index, n_jobs)
+        weight, aim = _weigh_sides(view, rows, constraint, share, fit, placed if ahead is None else ahead, n_jobs)
     with np.errstate(divide="ignore", invalid="ignore"):
         of_side = np.where(weight == 0, 0.0, weight / share)
     return np.tensordot(of_side, constraint.members.astype(np.float64), axes=1), aim
@@ -274,7 +273,7 @@ def _weigh_sides(
     constraint: Constraint,
     share: np.ndarray,
     fit: Callable[[np.ndarray], "LeastSquares"],
-    index: np.ndarray,
+    suited: PlacedRows,
     n_jobs: int | None,
 ) -> tuple[np.ndarray, float]:
     """The weight of each side, such that deciding by ``margin > sum of weight * likeness`` is fair and most accurate.
@@ -282,12 +281,10 @@ def _weigh_sides(
     How much a row is like those of a side is foretold by the leaves as the direction is, so that the rule is one that
     leaves can hold: nobody's group is asked for. Among such rules the most accurate that keeps the rates of a family
     within `AIM` of each other has the weights that minimise a convex function of them (the dual of a linear programme),
-    which sum to 0 in each family without a reference. ``index`` are the leaves of the people it is to suit.
+    which sum to 0 in each family without a reference. ``suited`` are the people it is to suit.
     """
     bounded = np.unique(constraint.pairs)
-    if index.shape[1] > SAMPLE:
-        index = index[:, np.linspace(0, index.shape[1] - 1, SAMPLE).astype(np.intp)]
-    index = np.ascontiguousarray(index)
+    index, people = suited.index, suited.rows.weight / suited.rows.weight.sum()
     likeness = np.empty((index.shape[1], len(bounded)))
     for k, side in enumerate(bounded):
         of_side = np.zeros(constraint.members.shape[1:])
@@ -302,8 +299,8 @@ def _weigh_sides(
         weight = free - same @ free  # sums to 0 in each family
         over = (margin - likeness @ weight) / sharpness
         size = np.sqrt(weight**2 + 1e-8)
-        value = sharpness * np.logaddexp(0, over).mean() + AIM / 2 * size.sum()
-        slope = -(expit(over) @ likeness) / len(over) + AIM / 2 * weight / size
+        value = sharpness * (people @ np.logaddexp(0, over)) + AIM / 2 * size.sum()
+        slope = -((people * expit(over)) @ likeness) + AIM / 2 * weight / size
         return value, slope - same @ slope
 
     free = np.zeros(len(bounded))
@@ -315,21 +312,14 @@ def _weigh_sides(
     # is rough: of the lambdas near it the one is taken at which the rates that the leaves foretell differ least.
     near = float(1e-6 / view.margin(np.array(1e-6)))
     pull = likeness @ weight[bounded]
+    likeness = people[:, None] * likeness
     return weight, min(near * REACHES, key=lambda reach: _foretell(score - reach * pull > 0, likeness, family))
 
 
 def _foretell(favorable: np.ndarray, likeness: np.ndarray, family: np.ndarray) -> float:
-    """The largest difference of the rates that sides of a family have, by how much rows are like theirs."""
+    """The largest difference of the rates that sides of a family have, by how much rows are like theirs, weighed."""
     rates = (favorable @ likeness) / likeness.sum(axis=0)
     return float(max(np.ptp(rates[family == f]) for f in np.unique(family)))
-
-
-def _sample(rows: Rows) -> np.ndarray | None:
-    """Places of at most `SAMPLE` rows, each cell in its share; ``None`` is every row."""
-    n_rows = len(rows.group)
-    if n_rows <= SAMPLE:
-        return None
-    return np.sort(rows.by_cell()[np.linspace(0, n_rows - 1, SAMPLE).astype(np.intp)])
 
 
 class LeastSquares:

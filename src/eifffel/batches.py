@@ -1,0 +1,181 @@
+"""Rows in batches: every pass over rows is one function of a batch, and one that merges what it gave."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from sklearn.utils.validation import _num_samples
+from tqdm.auto import tqdm
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some of the rows, as they were given.
+
+    Attributes
+    ----------
+    X, y, sensitive_features, sample_weight
+        As in `eifffel.trace_path`. ``X`` is ``None`` where nobody asked for features.
+    where : str
+        What it is called in errors, such as ``"batch 3"``; empty where it is all there is.
+    """
+
+    X: Any
+    y: Any
+    sensitive_features: Any
+    sample_weight: Any = None
+    where: str = ""
+
+    @property
+    def like(self) -> Any:
+        """What has an entry for each row."""
+        if self.X is not None or self.y is not None:
+            return self.y if self.X is None else self.X
+        groups = self.sensitive_features
+        return next(iter(groups.values())) if isinstance(groups, Mapping) else groups
+
+    def __len__(self) -> int:
+        return int(_num_samples(self.like))
+
+
+class Batches(ABC):
+    """Rows in batches that can be read again."""
+
+    stay: ClassVar[bool] = False
+    """Whether rows stay where they are, and only what is counted of them comes here."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Any], Any], budget: float = 0) -> "Batches":
+        """What a function makes of each batch, when it is needed; up to ``budget`` bytes of it may be kept."""
+
+    @abstractmethod
+    def reduce(
+        self,
+        work: Callable[[Any], Any],
+        merge: Callable[[Any, Any], Any],
+        *,
+        description: str,
+        verbose: int = 0,
+        n_rows: int | None = None,
+    ) -> Any:
+        """``merge`` together what ``work`` gives for each batch; ``None`` if there are no rows.
+
+        ``n_rows`` is how many there are, if that is known, for the progress bar.
+        """
+
+    @property
+    def without_features(self) -> "Batches":
+        """The same batches, which may lack features."""
+        return self
+
+    @property
+    def alone(self) -> Any:
+        """The one batch that is all there is, if it is at hand; else ``None``."""
+        return None
+
+
+class OneBatch(Batches):
+    """Rows that are all at hand, or what a function makes of them, once."""
+
+    def __init__(self, batch: Any, function: Callable[[Any], Any] | None = None):
+        self._batch, self._function = batch, function
+
+    @cached_property
+    def alone(self) -> Any:
+        return self._batch if self._function is None else self._function(self._batch.alone)
+
+    def map(self, function: Callable[[Any], Any], budget: float = 0) -> "OneBatch":
+        return OneBatch(self, function)
+
+    def reduce(self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], **progress: Any) -> Any:
+        return work(self.alone) if len(self.alone) else None
+
+
+class LocalBatches(Batches):
+    """Batches that are read in this process, one after another.
+
+    Parameters
+    ----------
+    read : callable
+        Gives an iterator over batches, as often as it is asked; those without rows are passed over.
+    read_columns : callable, optional
+        Likewise, without features.
+    function : callable, optional
+        What is made of each.
+    budget : float
+        Bytes of what it makes that may be kept; the rest is made again.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Iterator[Any]],
+        read_columns: Callable[[], Iterator[Any]] | None = None,
+        function: Callable[[Any], Any] | None = None,
+        budget: float = 0,
+    ):
+        self._read, self._read_columns, self._function, self._room = read, read_columns, function, budget
+        self._kept: list[Any] = []
+        self._has_all = False
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._has_all:
+            yield from self._kept
+            return
+        n_batches = 0
+        for batch in self._read():
+            if len(batch) == 0:
+                continue
+            n_batches += 1
+            if n_batches <= len(self._kept):
+                yield self._kept[n_batches - 1]
+                continue
+            made = batch if self._function is None else do_named(self._function, batch)
+            if len(self._kept) == n_batches - 1 and self._room and made.nbytes <= self._room:
+                self._room -= made.nbytes
+                self._kept.append(made.keep(with_rows=n_batches == 1))
+            yield made
+        self._has_all = 0 < n_batches == len(self._kept)
+
+    def map(self, function: Callable[[Any], Any], budget: float = 0) -> "LocalBatches":
+        return LocalBatches(lambda: iter(self), function=function, budget=budget)
+
+    def reduce(
+        self,
+        work: Callable[[Any], Any],
+        merge: Callable[[Any, Any], Any],
+        *,
+        description: str,
+        verbose: int = 0,
+        n_rows: int | None = None,
+    ) -> Any:
+        total: Any = None
+        with tqdm(
+            total=n_rows, desc=description, unit=" rows", unit_scale=True, disable=not verbose, delay=1, leave=False
+        ) as progress:
+            for batch in self:
+                total = merge_found(merge, total, do_named(work, batch))
+                progress.update(len(batch))
+        return total
+
+    @property
+    def without_features(self) -> "LocalBatches":
+        return self if self._read_columns is None else LocalBatches(self._read_columns)
+
+
+def merge_found(merge: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    """Merge what two batches gave, where either may have had no rows."""
+    if a is None or b is None:
+        return b if a is None else a
+    return merge(a, b)
+
+
+def do_named(function: Callable[[Any], Any], batch: Any) -> Any:
+    """What a function makes of a batch; its errors say which one it was."""
+    try:
+        return function(batch)
+    except (ValueError, TypeError) as error:
+        if not batch.where or type(error) not in (ValueError, TypeError):
+            raise
+        raise type(error)(f"{batch.where}: {error}") from error

@@ -1,0 +1,272 @@
+"""Rows in their leaves, batch by batch: what every pass over a model's leaves works on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing, indexable
+
+from eifffel.batches import Batch, Batches
+from eifffel.coding import Coding, Rows
+from eifffel.ensembles import EnsembleView
+from eifffel.seen import MOST_KINDS, SeenRows, hash_rows
+from eifffel.survey import Survey
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedRows:
+    """Rows whose leaves are known.
+
+    Attributes
+    ----------
+    X : array-like or None
+        As they were given; ``None`` where they were not kept.
+    index : ndarray of shape (n_trees, n_rows)
+        See `EnsembleView.apply`.
+    rows : Rows
+    name : str
+        What they are called, such as ``"selection rows"``.
+    kind : ndarray of shape (n_rows,), optional
+        A number for each, equal for equal features; see `hash_rows`. Where there is none, ``X`` is there.
+    decided : ndarray of shape (n_rows,), optional
+        Which the model as it came decides favourably. Likewise.
+    n_rows : int, optional
+        How many rows they stand for, where equal ones were put together.
+    where : str
+        The batch that they are of, if they are not all.
+    """
+
+    X: Any
+    index: np.ndarray
+    rows: Rows
+    name: str
+    kind: np.ndarray | None = None
+    decided: np.ndarray | None = None
+    n_rows: int | None = None
+    where: str = ""
+
+    def __len__(self) -> int:
+        return int(self.index.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take without features."""
+        arrays = (self.index, self.rows.group, self.rows.label, self.rows.weight, self.kind, self.decided)
+        return sum(array.nbytes for array in arrays if array is not None and array.strides[-1])  # ones take none
+
+    def keep(self, *, with_rows: bool) -> "PlacedRows":
+        """The same, with features only where the rows themselves are to be kept."""
+        return self if with_rows else replace(self, X=None)
+
+    def take(self, part: np.ndarray, name: str) -> "PlacedRows":
+        """The rows at the places ``part``, under a name."""
+        return replace(
+            self,
+            X=None if self.X is None else _safe_indexing(self.X, part),
+            index=np.ascontiguousarray(self.index[:, part]),
+            rows=self.rows.take(part),
+            name=name,
+            kind=None if self.kind is None else self.kind[part],
+            decided=None if self.decided is None else self.decided[part],
+        )
+
+    def swap_groups(self) -> "PlacedRows":
+        """The same rows with the two groups exchanged."""
+        return replace(self, rows=self.rows.swap_groups())
+
+    def decide(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
+        """Which rows the model as it came decides favourably."""
+        return view.decide(self.index, self.X, n_jobs=n_jobs) if self.decided is None else self.decided
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedRows:
+    """Rows that the model could be asked about: as they were given, as it takes them, and in codes."""
+
+    X: Any
+    checked: Any
+    rows: Rows
+    kind: np.ndarray | None
+    where: str
+
+    def __len__(self) -> int:
+        return len(self.rows.group)
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """How a batch becomes rows in their leaves; all that has to go to where the rows are.
+
+    Attributes
+    ----------
+    view : EnsembleView
+    coding : Coding
+    survey : Survey
+        Of all rows.
+    name, rows : str
+        What they are called, and in errors.
+    alone : bool
+        Whether the batch is all there is. Of others, what may be needed later is found out while they are at hand.
+    half : bool
+        Whether to place a half of the rows only (`Rows.halve`).
+    last : int, optional
+        The largest `PlacedRows.kind` that is placed.
+    """
+
+    view: EnsembleView
+    coding: Coding
+    survey: Survey
+    name: str
+    rows: str
+    alone: bool
+    n_jobs: int | None = None
+    verbose: int = 0
+    half: bool = False
+    last: int | None = None
+
+    def check(self, batch: Batch) -> CheckedRows:
+        """Rows that can be placed."""
+        (X,) = indexable(batch.X)
+        given = (X, batch.y, batch.sensitive_features, batch.sample_weight)
+        rows = self.coding.encode(*given, rows=self.rows, whole=False, scale=self.survey.scale)
+        kind = None if self.alone else hash_rows(X)
+        chosen = rows.halve() if self.half else np.ones(len(rows.group), bool)
+        if self.last is not None and kind is not None:
+            chosen &= kind <= np.uint64(self.last)
+        if not chosen.all():
+            part = np.flatnonzero(chosen)
+            X, rows, kind = _safe_indexing(X, part), rows.take(part), None if kind is None else kind[part]
+        return CheckedRows(X, self.view.check_rows(X) if len(rows.group) else X, rows, kind, batch.where)
+
+    def place(self, checked: CheckedRows) -> PlacedRows:
+        """Rows in their leaves."""
+        index = np.empty((self.view.n_trees, 0), self.view.index_type)
+        if len(checked):
+            index = self.view.apply(checked.checked, n_jobs=self.n_jobs, verbose=self.verbose if self.alone else 0)
+        placed = PlacedRows(checked.X, index, checked.rows, self.name, checked.kind, where=checked.where)
+        if self.alone or not len(placed):
+            return placed
+        return replace(placed, decided=placed.decide(self.view, self.n_jobs))
+
+
+@dataclass(frozen=True, eq=False)
+class RowsInLeaves:
+    """All rows of one kind, such as the scoring rows, in their leaves.
+
+    Attributes
+    ----------
+    given : Batches
+        As they came.
+    checked : Batches of CheckedRows
+    placed : Batches of PlacedRows
+    placing : Placing
+        What made these of those.
+    """
+
+    given: Batches
+    checked: Batches
+    placed: Batches
+    placing: Placing
+
+    @classmethod
+    def of(cls, given: Batches, placing: Placing, budget: float) -> "RowsInLeaves":
+        """Rows that are placed when they are needed; up to ``budget`` bytes of them may be kept."""
+        checked = given.map(placing.check)
+        return cls(given, checked, checked.map(placing.place, budget), placing)
+
+    @property
+    def name(self) -> str:
+        return self.placing.name
+
+    @property
+    def n_rows(self) -> int:
+        return self.placing.survey.n_rows
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """How many there are per group and label; see `Rows.count_cells`."""
+        return self.placing.coding.count_cells(self.placing.survey, rows=self.placing.rows)
+
+    def check(self) -> None:
+        """Raise what the model has to say of rows that are all at hand."""
+        self.checked.alone  # noqa: B018, made once it is asked for
+
+    def check_same(self, n_rows: np.ndarray) -> None:
+        """Raise unless a pass found the rows that were surveyed."""
+        if not np.array_equal(n_rows, self.cells):
+            raise ValueError(
+                f"the {self.name} are read more than once, and gave other rows this time: {n_rows.sum():,} where there "
+                f"had been {self.cells.sum():,}, or of other groups and labels. Give the same each time"
+            )
+
+    def swap_groups(self, coding: Coding) -> "RowsInLeaves":
+        """The same rows with the two groups exchanged, which is how another ``coding`` has them."""
+        placed = self.placed.map(PlacedRows.swap_groups)
+        return RowsInLeaves(self.given, self.checked, placed, replace(self.placing, coding=coding))
+
+    def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
+        """A pass over the rows; see `Batches.reduce`."""
+        progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
+        return self.placed.reduce(work, merge, description=description, **progress)
+
+    def sample(self, seen: SeenRows | None = None, *, half: bool = False) -> PlacedRows | None:
+        """All rows if they are few and at hand, else those whose kinds have the lowest numbers, equal ones together.
+
+        ``half`` takes them from a half of the rows (`Rows.halve`); ``None`` if that has none. ``seen`` are the kinds,
+        where they are known.
+        """
+        alone: PlacedRows | None = self.placed.alone
+        if alone is not None:
+            if half:
+                alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
+            if len(alone) <= MOST_KINDS:
+                return alone if len(alone) else None
+            kind = hash_rows(alone.X)
+            part = np.flatnonzero(kind <= np.uint64(SeenRows.of_kinds(kind).last))
+            return join_equal(replace(alone, kind=kind).take(part, self.name))
+        progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
+        if seen is None:
+            seen = self.given.reduce(see_batch, SeenRows.join, description="looking for a sample", **progress)
+        placing = replace(self.placing, half=half, last=seen.last)
+        return self.given.reduce(partial(_sample, placing), join_samples, description="drawing a sample", **progress)
+
+
+def see_batch(batch: Batch) -> SeenRows:
+    """The kinds of the rows of a batch."""
+    return SeenRows.of(batch.X)
+
+
+def _sample(placing: Placing, batch: Batch) -> PlacedRows | None:
+    placed = placing.place(placing.check(batch))
+    return join_equal(placed) if len(placed) else None
+
+
+def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
+    """Both together, equal rows as one."""
+    assert a.kind is not None
+    assert b.kind is not None
+    return join_equal(
+        replace(
+            a,
+            X=None,
+            index=np.concatenate([a.index, b.index], axis=1),
+            rows=a.rows.join(b.rows),
+            kind=np.concatenate([a.kind, b.kind]),
+            decided=None if a.decided is None else np.concatenate([a.decided, b.decided]),
+            n_rows=(a.n_rows or len(a)) + (b.n_rows or len(b)),
+        )
+    )
+
+
+def join_equal(placed: PlacedRows) -> PlacedRows:
+    """The same rows, those of equal features, group and label as one that weighs as much."""
+    assert placed.kind is not None
+    n_rows, weight = placed.n_rows or len(placed), placed.rows.weight
+    order = np.lexsort((placed.rows.cell, placed.kind))
+    kind, cell = placed.kind[order], placed.rows.cell[order]
+    first = np.flatnonzero(np.append(True, (kind[1:] != kind[:-1]) | (cell[1:] != cell[:-1])))
+    joined = placed.take(order[first], placed.name)
+    rows = replace(joined.rows, weight=np.add.reduceat(weight[order], first))
+    return replace(joined, X=None, rows=rows, n_rows=n_rows)

@@ -1,0 +1,206 @@
+"""Survey: what rows hold, before any model sees them: groups, labels and weights, and how many there are of each."""
+
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eifffel._validation import check_aligned, check_length, listed, read_column
+from eifffel.batches import Batch, Batches
+from eifffel.groups import (
+    INTERSECTION,
+    Groups,
+    Values,
+    check_few,
+    join_values,
+    match_group,
+    read_columns,
+    split_columns,
+    with_unknown,
+)
+
+# More labels are a mistake, such as a column of amounts.
+MOST_LABELS = 1000
+
+
+class WeightScale(NamedTuple):
+    """What decides in which units sample weights are counted."""
+
+    largest: float
+    divisor: float
+    n_rows: int
+
+    def join(self, other: "WeightScale") -> "WeightScale":
+        divisor = common_divisor(np.array([self.divisor, other.divisor]))
+        return WeightScale(max(self.largest, other.largest), divisor, self.n_rows + other.n_rows)
+
+    @property
+    def unit(self) -> float:
+        """The weight that counts 1: what divides all of them, if sums of all rows then fit 63 bits, else as little.
+
+        Whole or equal weights so become small integers, with which scoring is exact.
+        """
+        digits = 62 - int(np.ceil(np.log2(self.largest) + np.log2(self.n_rows)))
+        return max(self.divisor, float(np.ldexp(1.0, -digits)))
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What rows hold.
+
+    Attributes
+    ----------
+    n_rows, n_batches : int
+    values : list of Values
+        What is in each column of sensitive_features.
+    labels : list or None
+        The distinct labels, sorted; ``None`` where there are none.
+    tally : dict
+        How many rows of weight there are of each (group, label) that occurs.
+    scale : WeightScale or None
+        Of sample weights, if there are any.
+    first : dict
+        The first batch in which each (column, value) was seen; labels are of the column ``"y"``.
+    """
+
+    n_rows: int
+    n_batches: int
+    values: list[Values]
+    labels: list[Any] | None
+    tally: dict[tuple[Any, Any], int]
+    scale: WeightScale | None
+    first: dict[tuple[str, Any], str]
+
+    def find(self, column: str, value: Any) -> str:
+        """Where a value of a column was first seen, in words."""
+        where = self.first.get((column, value), "")
+        return f" (in {where})" if where else ""
+
+    def join(self, other: "Survey") -> "Survey":
+        """That of both."""
+        if (self.labels is None) != (other.labels is None):
+            raise ValueError("some batches have y and others have none; give it for all of them")
+        if (self.scale is None) != (other.scale is None):
+            raise ValueError("some batches have a sample_weight and others have none; give it for all of them")
+        names = [column.name for column in self.values]
+        tally = dict(self.tally)
+        for (group, label), n_rows in other.tally.items():
+            key = match_group(group, other.values, names), label
+            tally[key] = tally.get(key, 0) + n_rows
+        return Survey(
+            self.n_rows + other.n_rows,
+            self.n_batches + other.n_batches,
+            join_values(self.values, other.values),
+            None if self.labels is None or other.labels is None else _join_labels(self.labels, other.labels),
+            tally,
+            None if self.scale is None or other.scale is None else self.scale.join(other.scale),
+            _join_first(self.first, other.first),
+        )
+
+
+def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 0) -> Survey:
+    """Survey all rows; ``rows`` names them in errors."""
+    found = batches.without_features.reduce(
+        partial(survey_batch, missing=missing, rows=rows),
+        Survey.join,
+        description="reading groups and labels",
+        verbose=verbose,
+    )
+    if found is None:
+        raise ValueError(f"there are no rows: {rows} are empty")
+    if found.scale is not None and found.scale.largest == 0:
+        raise ValueError(f"sample_weight of {rows} is zero for every row")
+    if not any(found.tally.values()):
+        raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
+    return found
+
+
+def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
+    """Survey some rows."""
+    n_rows = len(batch)
+    like = batch.like
+    read = read_columns(split_columns(batch.sensitive_features), like, missing, rows=rows)
+    values = [column.values for column in read]
+    columns = tuple(tuple(with_unknown(column, missing)) for column in values)
+    check_few(values, prod(map(len, columns)))
+    groups = Groups(columns, tuple(column.name for column in values), INTERSECTION, missing)
+    code, known = groups.encode_read(read)
+    weight = None if batch.sample_weight is None else check_weight(batch.sample_weight, n_rows, rows)
+    counts = np.ones(n_rows, bool) if known is None else known
+    if weight is not None:
+        counts = counts & (weight > 0)
+    check_aligned(f"y of {rows}", batch.y, like)
+    labels: list[Any] | None = None
+    cell = code.astype(np.int64)
+    if batch.y is not None:
+        found, labels, _ = read_column(f"y of {rows}", batch.y)
+        check_length(f"y of {rows}", found, n_rows)
+        if len(labels) > MOST_LABELS:
+            raise ValueError(f"y of {rows} has {len(labels)} labels, {listed(labels)}, and {MOST_LABELS} are the most")
+        cell = cell * len(labels) + _place(found, labels)
+    named = [(group, label) for group in groups for label in (labels or [None])]
+    n_of_cell = np.bincount(cell[counts], minlength=len(named)).tolist()
+    return Survey(
+        n_rows=n_rows,
+        n_batches=1,
+        values=values,
+        labels=labels,
+        tally={key: n for key, n in zip(named, n_of_cell, strict=True) if n},
+        scale=None if weight is None else WeightScale(float(weight.max()), common_divisor(weight), n_rows),
+        first=dict.fromkeys(
+            [
+                *(("y", label) for label in labels or ()),
+                *((column.name, value) for column in values for value in column.values),
+            ],
+            batch.where,
+        ),
+    )
+
+
+def check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
+    """Sample weights as numbers, one per row."""
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    check_length(f"sample_weight of {rows}", weight, n_rows)
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise ValueError(f"sample_weight of {rows} must be finite and not negative")
+    return weight
+
+
+def common_divisor(weight: np.ndarray) -> float:
+    """The largest number that divides all weights, exactly: floats are whole numbers times powers of two."""
+    mantissa, exponent = np.frexp(weight[weight > 0])
+    if len(mantissa) == 0:
+        return 0.0
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    power = whole & -whole  # of two, in each
+    least = int((exponent - 53 + np.log2(power).astype(np.int64)).min())
+    return float(np.ldexp(float(np.gcd.reduce(whole // power)), least))
+
+
+def _place(found: np.ndarray, values: list[Any]) -> np.ndarray:
+    """Where each of the values that were found stands among the sorted ones."""
+    if found.dtype.kind in "biufc":
+        return np.searchsorted(np.array(values, found.dtype), found)
+    places = {value: place for place, value in enumerate(values)}
+    return np.fromiter((places[value] for value in found.tolist()), np.int64, len(found))
+
+
+def _join_first(a: dict[tuple[str, Any], str], b: dict[tuple[str, Any], str]) -> dict[tuple[str, Any], str]:
+    joined = a | b
+    for key in a.keys() & b.keys():
+        joined[key] = min(a[key], b[key], key=lambda where: (len(where), where))  # 9 is before 10
+    return joined
+
+
+def _join_labels(a: list[Any], b: list[Any]) -> list[Any]:
+    labels = list(dict.fromkeys([*a, *b]))
+    try:
+        return sorted(labels)
+    except TypeError:
+        raise ValueError(f"y mixes values of several types: {listed(labels)}; use one type throughout") from None

@@ -1,0 +1,564 @@
+"""Rows in batches give the path of the same rows in memory, however they are cut, and never need all of them."""
+
+import tracemalloc
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from math import gcd
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+
+from eifffel import batches as batches_module
+from eifffel import seen, tables, trace_path
+from eifffel.batches import Batch
+from eifffel.coding import Coding
+from eifffel.datasets import make_biased_classification
+from eifffel.ensembles._forests import ForestView
+from eifffel.groups import read_groups
+from eifffel.seen import SeenRows
+from eifffel.strategies import _shift
+from eifffel.survey import WeightScale, common_divisor, survey_batch
+
+people = make_biased_classification(1500, random_state=0)
+X, y, s = people.data, people.target, people.sensitive
+N = 1000  # scoring rows; the others are held out
+NAMES = np.array(["f", "m"])
+FOREST = RandomForestClassifier(10, max_depth=6, random_state=0).fit(X[:N], y[:N])
+BOOSTED = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(X[:N], y[:N])
+SCORING = (X[:N], y[:N], s[:N])
+HELD_OUT = (X[N:], y[N:], s[N:])
+
+cuts = st.lists(st.integers(0, 500), max_size=8).map(sorted)
+
+
+def cut(columns, places):
+    """Columns in batches, some of which may be empty."""
+    n_rows = len(columns[0])
+    places = [0, *(place for place in places if place <= n_rows), n_rows]
+    return [tuple(column[low:high] for column in columns) for low, high in pairwise(places)]
+
+
+def in_memory(model, select_on=HELD_OUT, scoring=SCORING, **options):
+    features, labels, groups, *weight = scoring
+    weight = {"sample_weight": weight[0]} if weight else {}
+    return trace_path(model, features, labels, sensitive_features=groups, select_on=select_on, **weight, **options)
+
+
+def assert_same_path(got, expected):
+    assert got.groups == expected.groups
+    assert got.seen == expected.seen
+    np.testing.assert_array_equal(got.leaf_counts.counts, expected.leaf_counts.counts)
+    np.testing.assert_array_equal(got.positions, expected.positions)
+    for counts in ("counts", "accuracy_counts"):
+        one, two = getattr(got, counts), getattr(expected, counts)
+        np.testing.assert_array_equal(one.favorable, two.favorable)
+        np.testing.assert_array_equal(one.totals, two.totals)
+        np.testing.assert_array_equal(one.n_rows, two.n_rows)
+        assert one.rows == two.rows
+    step = got.n_steps // 2
+    np.testing.assert_array_equal(got.order.leaves_at(step), expected.order.leaves_at(step))
+    model, other = got.model_at(step), expected.model_at(step)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    places=cuts,
+    others=cuts,
+    strategy=st.sampled_from(["leaf", "tree"]),
+    held_out=st.booleans(),
+    budget=st.sampled_from([0, 3000, 1e9]),
+    by_group=st.booleans(),
+)
+def test_however_rows_are_cut_the_path_is_that_of_all_of_them(places, others, strategy, held_out, budget, by_group):
+    order = np.argsort(s[:N], kind="stable") if by_group else np.arange(N)  # batches of one group
+    columns = tuple(column[order] for column in SCORING)
+    select_on = HELD_OUT if held_out else None
+    got = trace_path(
+        FOREST,
+        cut(columns, places),
+        select_on=(cut(HELD_OUT, others), None, None) if held_out else None,
+        strategy=strategy,
+        memory_budget=budget,
+    )
+    assert_same_path(got, in_memory(FOREST, select_on, columns, strategy=strategy))
+
+
+@settings(max_examples=15, deadline=None)
+@given(places=cuts, others=cuts, weighted=st.booleans())
+def test_a_shift_is_the_same_however_rows_are_cut(places, others, weighted):
+    weight = np.random.RandomState(0).randint(1, 4, len(X)).astype(float)
+    columns = (*SCORING, weight[:N]) if weighted else SCORING
+    expected = trace_path(BOOSTED, cut(columns, [400]), select_on=(cut(HELD_OUT, [200]), None, None))
+    got = trace_path(BOOSTED, cut(columns, places), select_on=(cut(HELD_OUT, others), None, None))
+    np.testing.assert_array_equal(got.order.score, expected.order.score)
+    assert_same_path(got, expected)
+
+
+@pytest.mark.filterwarnings("ignore::eifffel.NarrowProbabilitiesWarning")
+@pytest.mark.parametrize("name", ["forest", "boosted"])
+def test_a_shift_of_batches_is_near_that_of_rows_in_memory_and_exact_at_its_steps(name):
+    model = {"forest": FOREST, "boosted": BOOSTED}[name]
+    expected = in_memory(model, strategy="shift")
+    got = trace_path(model, cut(SCORING, [300]), select_on=(cut(HELD_OUT, [100]), None, None), strategy="shift")
+    np.testing.assert_allclose(got.order.score, expected.order.score, atol=1e-10)
+    for step in np.linspace(0, got.n_steps, 15).astype(int):
+        decided = got.model_at(step).predict(HELD_OUT[0]) == 1
+        for code, group in enumerate(got.groups):
+            for label in (0, 1):
+                inside = (HELD_OUT[2] == group) & (HELD_OUT[1] == label)
+                assert got.counts.favorable[step, code, label] == (decided & inside).sum()
+    for epsilon in (0.02, 0.05, 0.1):
+        one, two = got.select(epsilon=epsilon), expected.select(epsilon=epsilon)
+        assert one.met
+        assert two.met
+        assert abs(one.accuracy - two.accuracy) < 0.01
+
+
+def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
+    monkeypatch.setattr(_shift, "GRID", 40)
+    got = trace_path(BOOSTED, cut(SCORING, [300]), select_on=(cut(HELD_OUT, [100]), None, None))
+    monkeypatch.setattr(_shift, "GRID", 10**6)
+    every = trace_path(BOOSTED, cut(SCORING, [300]), select_on=(cut(HELD_OUT, [100]), None, None))
+    assert got.n_steps == 40 < every.n_steps
+    places = np.searchsorted(every.positions, got.positions)
+    np.testing.assert_array_equal(every.positions[places], got.positions)
+    np.testing.assert_array_equal(every.counts.favorable[places], got.counts.favorable)
+    assert np.ptp(np.diff(places)[1:]) <= 1
+    assert got.positions[-1] == every.positions[-1]
+
+
+def test_a_sample_is_of_kinds_of_rows_and_keeps_their_weight(monkeypatch):
+    for module in (seen, _shift):
+        monkeypatch.setattr(module, "MOST_KINDS", 200)
+    monkeypatch.setattr("eifffel.placing.MOST_KINDS", 200)
+    columns = tuple(np.repeat(column, 3, axis=0) for column in SCORING)  # each kind of row three times
+    drawn = []
+    place = _shift.order_shift
+
+    def spy(view, placed, *rest, **options):
+        drawn.append(placed)
+        return place(view, placed, *rest, **options)
+
+    monkeypatch.setattr("eifffel.strategies.order_shift", spy)
+    paths = [
+        trace_path(BOOSTED, *given, strategy="shift") for given in [(cut(columns, [100, 500]),), (cut(columns, [7]),)]
+    ]
+    paths.append(in_memory(BOOSTED, None, columns, strategy="shift"))
+    for placed in drawn:
+        assert len(placed) == 200
+        assert placed.n_rows == 600
+        np.testing.assert_array_equal(placed.rows.weight, 3)
+        np.testing.assert_array_equal(placed.index, drawn[0].index)
+        np.testing.assert_array_equal(placed.rows.cell, drawn[0].rows.cell)
+    for path in paths[1:]:
+        np.testing.assert_array_equal(path.order.score, paths[0].order.score)
+    # As if the 600 rows that they stand for had been given one by one, as far as a sample of 200 is sure of itself.
+    view, constraint = paths[0]._view(), paths[0].constraint
+    rows = drawn[0].take(np.repeat(np.arange(200), 3), "rows")
+    rows = replace(rows, rows=replace(rows.rows, weight=np.ones(600, np.int64)), n_rows=None)
+    one_by_one = place(view, rows, None, constraint)
+    np.testing.assert_allclose(one_by_one.score, paths[0].order.score, atol=1e-10)
+
+
+def test_several_groups_attributes_and_constraints_too():
+    race = np.random.RandomState(1).choice(["x", "y", "z"], len(X))
+    both = {"sex": NAMES[s], "race": race}
+
+    def part(low, high, swap=False):
+        names = ["race", "sex"] if swap else ["sex", "race"]
+        return X[low:high], y[low:high], {name: both[name][low:high] for name in names}
+
+    scoring = [part(0, 300), part(300, 700, swap=True), part(700, N)]
+    for options in (
+        {"strategy": "leaf", "constraint": "equalized_odds"},
+        {"strategy": "tree", "combine": "intersection", "min_group_rows": 20},
+        {"strategy": "leaf", "privileged": {"sex": "m"}},
+    ):
+        expected = in_memory(FOREST, part(N, 1500), part(0, N), **options)
+        got = trace_path(
+            FOREST, scoring, select_on=([part(N, 1200, swap=True), part(1200, 1500)], None, None), **options
+        )
+        assert_same_path(got, expected)
+    apart = trace_path(BOOSTED, scoring, select_on=([part(N, 1200), part(1200, 1500)], None, None), keep_apart=True)
+    assert apart.certain_counts.rows == "selection rows kept apart"
+    assert 240 <= apart.certain_counts.n_rows.sum() <= 262
+    assert apart.select(epsilon=0.4, confidence=0.6).discrimination_rows == "selection rows kept apart"
+
+
+@pytest.mark.parametrize("missing", ["own-group", "drop"])
+def test_rows_without_a_group(missing):
+    groups = NAMES[s].astype(object)
+    groups[::7] = None
+    columns = (X[:N], y[:N], groups[:N])
+    expected = in_memory(FOREST, (*HELD_OUT[:2], groups[N:]), columns, missing=missing, strategy="leaf")
+    got = trace_path(
+        FOREST,
+        cut(columns, [1, 2, 300]),  # the first batch has nobody whose group is known
+        select_on=(cut((*HELD_OUT[:2], groups[N:]), [50]), None, None),
+        missing=missing,
+        strategy="leaf",
+    )
+    assert_same_path(got, expected)
+
+
+@pytest.mark.parametrize("kind", ["whole", "real"])
+def test_weights_count_in_the_same_units(kind):
+    weight = np.random.RandomState(0).randint(0, 4, N).astype(float)
+    weight = weight if kind == "whole" else weight * np.random.RandomState(1).uniform(size=N)
+    columns = (*SCORING, weight)
+    got = trace_path(FOREST, cut(columns, [10, 600]), strategy="leaf")
+    expected = in_memory(FOREST, None, columns, strategy="leaf")
+    assert_same_path(got, expected)
+    assert got.leaf_counts.unit == expected.leaf_counts.unit
+
+
+def test_a_set_of_labels():
+    grades = np.array(["good", "fair", "poor"])[np.where(y == 1, s, 2)]
+    columns, held = (X[:N], grades[:N], s[:N]), (X[N:], grades[N:], s[N:])
+    options = {"favorable": {"good", "fair"}, "strategy": "leaf"}
+    got = trace_path(FOREST, cut(columns, [3, 500]), select_on=(cut(held, [20]), None, None), **options)
+    assert_same_path(got, in_memory(FOREST, held, columns, **options))
+    assert got.label_sets.bad == {"poor"}
+
+
+def test_selection_rows_without_labels():
+    select_on = (X[N:], None, s[N:])
+    batches = [(X[N:1200], None, s[N:1200]), (X[1200:], None, s[1200:])]
+    got = trace_path(FOREST, cut(SCORING, [400]), select_on=(batches, None, None), strategy="leaf")
+    assert_same_path(got, in_memory(FOREST, select_on, strategy="leaf"))
+    assert got.accuracy_counts.rows == "scoring rows"
+
+
+def test_measuring_on_batches():
+    path = in_memory(FOREST, None, strategy="leaf")
+    expected = path.measure(*HELD_OUT)
+    got = path.measure(cut(HELD_OUT, [9, 300]), None, None)
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    assert got.seen is expected.seen is False
+    assert path.measure(cut(SCORING, [9, 300]), None, None).seen
+    assert got.verdict(path.select(epsilon=0.1, rule="paper")) == expected.verdict(
+        path.select(epsilon=0.1, rule="paper")
+    )
+
+
+class Once:
+    """Batches that differ the second time."""
+
+    def __init__(self):
+        self.read = 0
+
+    def __iter__(self):
+        self.read += 1
+        yield from cut(SCORING, [500 + self.read])[:1]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (
+            iter(cut(SCORING, [5])),
+            TypeError,
+            "X is a list_iterator, which can be read once, and rows are read more than",
+        ),
+        ((batch for batch in cut(SCORING, [5])), TypeError, "X is a generator, .* give a function that makes it anew"),
+        (
+            Once(),
+            ValueError,
+            "the scoring rows are read more than once, and gave other rows this time: 502 where .* 501",
+        ),
+        ([X[:5], X[5:]], TypeError, r"batch 1 is a ndarray, and must be a tuple \(X, y, sensitive_features\)"),
+        ([(X, y)], TypeError, "batch 1 is a tuple of 2 entries, and must be a tuple"),
+        (lambda: 3, TypeError, "X gives a int, which has no batches. Give rows as an array"),
+        ([], ValueError, "there are no rows: the scoring rows are empty"),
+        ([(X[:0], y[:0], s[:0])], ValueError, "there are no rows: the scoring rows are empty"),
+        ([SCORING, (X, y[:7], s)], ValueError, "batch 2: y of the scoring rows has 7 entries for 1500 rows"),
+        (
+            [SCORING, (X, y + 1, s)],
+            ValueError,
+            r"y of the scoring rows has 2 \(in batch 2\), not among the labels 0, 1",
+        ),
+        ([SCORING, (X, None, s)], ValueError, "some batches have y and others have none"),
+        ([SCORING, (*SCORING, np.ones(N))], ValueError, "some batches have a sample_weight and others have none"),
+        ([(X, y, np.arange(1500))], ValueError, "batch 1: sensitive_features has 1500 groups, and 50 are the most"),
+        ([(X, y, s * 0)], ValueError, "must have two values or more, got only 0: the other group is missing"),
+        ([SCORING, (X, y, NAMES[s])], ValueError, "sensitive_features mixes values of several types: 0, 1, 'f', 'm'"),
+        ([SCORING, (X[:, :2], y, s)], ValueError, "batch 2: X has 2 features, but RandomForestClassifier is expecting"),
+        ([(X, None, s)], ValueError, "y is missing; leaves are scored by the labels"),
+    ],
+)
+def test_mistakes_are_named_with_their_batch(given, error, message):
+    with pytest.raises(error, match=message):
+        trace_path(FOREST, given, strategy="leaf")
+
+
+@pytest.mark.parametrize(
+    ("budget", "n_rows"), [(0, 2 * N), (1e9, N), (8000, 2 * N - 300)], ids=["none", "all", "the first batch"]
+)
+def test_leaf_indices_are_made_once_if_there_is_room_for_them(budget, n_rows, monkeypatch):
+    placed = []
+
+    def spy(self, rows, **work):
+        placed.append(rows.shape[0])
+        return apply(self, rows, **work)
+
+    apply = ForestView.apply
+    monkeypatch.setattr(ForestView, "apply", spy)
+    trace_path(FOREST, cut(SCORING, [300, 600]), strategy="leaf", memory_budget=budget)
+    assert sum(placed) == n_rows
+
+
+def test_memory_does_not_grow_with_the_rows(monkeypatch):
+    monkeypatch.setattr(seen, "MOST_KINDS", 2000)
+
+    def batches(n_batches):
+        for seed in range(n_batches):
+            rows = make_biased_classification(4000, random_state=seed)
+            yield rows.data, rows.target, rows.sensitive
+
+    def peak(n_batches):
+        tracemalloc.start()
+        try:
+            trace_path(FOREST, lambda: batches(n_batches), strategy="leaf", memory_budget=0)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1)
+    few, many = peak(4), peak(24)
+    assert many < 1.2 * few
+
+
+def test_both_passes_have_a_progress_bar(monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, **options):
+            self.options, self.n = options, 0
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def update(self, n):
+            self.n += n
+
+    monkeypatch.setattr(batches_module, "tqdm", Bar)
+    trace_path(FOREST, cut(SCORING, [300]), strategy="leaf", verbose=1)
+    shown = {bar.options["desc"]: bar for bar in bars}
+    assert list(shown) == ["reading groups and labels", "counting leaves", "replaying edits"]
+    for bar in bars:
+        assert bar.n == N
+        assert not bar.options["disable"]
+    assert shown["counting leaves"].options["total"] == N
+
+
+# Tables and files.
+
+
+def table(library, low=0, high=1500):
+    frames = pytest.importorskip(library)
+    columns = {f"f{k}": X[low:high, k] for k in range(X.shape[1])}
+    return frames.DataFrame({**columns, "label": y[low:high], "sex": NAMES[s[low:high]], "age": s[low:high] * 10})
+
+
+FEATURES = [f"f{k}" for k in range(X.shape[1])]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    pytest.importorskip("pyarrow")
+    folder = tmp_path_factory.mktemp("people")
+    for k, (low, high) in enumerate([(0, 400), (400, 401), (401, N)]):
+        table("pandas", low, high).to_parquet(folder / f"part{k}.parquet", row_group_size=150)
+    return folder
+
+
+@pytest.mark.parametrize("rows_per_batch", [100, 1 << 17])
+def test_a_folder_of_parquet_files(folder, rows_per_batch, monkeypatch):
+    monkeypatch.setattr(tables, "ROWS_PER_BATCH", rows_per_batch)
+    frame = table("pandas")
+    model = RandomForestClassifier(8, max_depth=5, random_state=0).fit(frame[FEATURES][:N], y[:N])
+    got = trace_path(model, folder, "label", sensitive_features="sex", strategy="leaf")
+    expected = trace_path(model, frame[FEATURES][:N], y[:N], sensitive_features=frame["sex"][:N], strategy="leaf")
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    assert got.groups == expected.groups
+    assert got.grouping.names == ("sex",)
+    file = trace_path(model, str(folder / "part0.parquet"), "label", sensitive_features=["sex", "age"], strategy="leaf")
+    assert file.counts.n_rows.sum() == 400
+    assert file.grouping.names == ("sex", "age")
+    one_row = trace_path(
+        model, folder, "label", sensitive_features="sex", select_on=(folder, None, "sex"), strategy="leaf"
+    )
+    assert one_row.counts.totals.shape == (2, 1)
+
+
+def test_groups_and_labels_are_surveyed_without_reading_features(folder, monkeypatch):
+    import pyarrow.dataset
+
+    wanted = []
+    made = pyarrow.dataset.dataset
+
+    class Spy:
+        def __init__(self, *args, **options):
+            self.inner = made(*args, **options)
+            self.schema = self.inner.schema
+
+        def to_batches(self, columns, **options):
+            wanted.append(columns)
+            return self.inner.to_batches(columns=columns, **options)
+
+    monkeypatch.setattr(pyarrow.dataset, "dataset", Spy)
+    model = RandomForestClassifier(3, random_state=0).fit(table("pandas")[FEATURES], y)
+    trace_path(model, folder, "label", sensitive_features="sex", strategy="leaf", memory_budget=0)
+    assert wanted == [["label", "sex"], [*FEATURES, "label", "sex"], [*FEATURES, "label", "sex"]]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_frames_by_name(library):
+    frame = table(library)
+    names = RandomForestClassifier(8, max_depth=5, random_state=0).fit(frame[FEATURES], y)
+    with_group = np.column_stack([X, s * 10])
+    places = RandomForestClassifier(8, max_depth=5, random_state=0).fit(with_group, y)  # and no names
+    for model, features, group, columns in (
+        (names, frame[FEATURES], "sex", ["sex", *FEATURES[::-1], "label"]),
+        (FOREST, X, "sex", [*FEATURES, "label", "sex"]),
+        (places, with_group, "age", [*FEATURES, "label", "age"]),
+    ):
+        expected = trace_path(model, features, y, sensitive_features=frame[group], strategy="leaf")
+        halves = [frame[columns][:700], frame[columns][700:]]
+        for rows in (halves, lambda halves=halves: iter(halves)):
+            got = trace_path(model, rows, "label", sensitive_features=group, strategy="leaf")
+            np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    whole = trace_path(names, frame, "label", sensitive_features="sex", strategy="leaf")
+    assert whole.at_hand.X.shape == (1500, len(FEATURES))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"X": "nowhere"}, FileNotFoundError, "there is no file or folder nowhere"),
+        ({"y": "hired"}, ValueError, r"people.*: there is no column 'hired', only 'f0', .* in all\)"),
+        ({"sensitive_features": "race"}, ValueError, "there is no column 'race'"),
+        ({"sample_weight": "weight"}, ValueError, "there is no column 'weight'"),
+        ({"sample_weight": np.ones(N)}, ValueError, "sample_weight must be the name of a column, .* got a ndarray"),
+        ({"y": y[:N]}, ValueError, "y and sensitive_features must then be names of columns in them, .* got a ndarray"),
+        ({"y": None, "sensitive_features": None}, ValueError, "must then be names of columns in them, .* got nothing"),
+        ({"model": "other"}, ValueError, "the model was trained on the column 'g0', and the table has"),
+        ({"model": "narrow"}, ValueError, "the model was trained on 2 columns, and the table has"),
+    ],
+)
+def test_mistakes_with_files(folder, changes, error, message):
+    pd = pytest.importorskip("pandas")
+    models = {
+        "other": RandomForestClassifier(2, random_state=0).fit(
+            pd.DataFrame(X, columns=[f"g{k}" for k in range(X.shape[1])]), y
+        ),
+        "narrow": RandomForestClassifier(2, random_state=0).fit(X[:, :2], y),
+        "forest": FOREST,
+    }
+    given = {"model": "forest", "X": folder, "y": "label", "sensitive_features": "sex"} | changes
+    with pytest.raises(error, match=message):
+        trace_path(models[given.pop("model")], **given)
+
+
+def test_a_folder_without_files(tmp_path):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match="there are no Parquet files in"):
+        trace_path(FOREST, tmp_path, "label", sensitive_features="sex")
+
+
+# What passes are made of.
+
+
+@settings(max_examples=100, deadline=None)
+@given(kinds=st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=5), most=st.integers(1, 12))
+def test_what_is_kept_of_batches_is_the_lowest_of_all(kinds, most):
+    old = seen.MOST_KINDS
+    seen.MOST_KINDS = most
+    try:
+        parts = [SeenRows.of_kinds(np.array(part, np.uint64)) for part in kinds]
+        got = reduce(SeenRows.join, parts)
+    finally:
+        seen.MOST_KINDS = old
+    every = sorted(kind for part in kinds for kind in part)
+    lowest = sorted(set(every))[:most]
+    assert got.kind.tolist() == lowest
+    assert got.count.tolist() == [every.count(kind) for kind in lowest]
+    assert all(kind <= got.last for kind in lowest)
+    assert [kind for kind in sorted(set(every)) if kind <= got.last] == lowest
+
+
+def test_overlap_is_told_from_the_lowest_kinds(monkeypatch):
+    monkeypatch.setattr(seen, "MOST_KINDS", 300)
+    one, two, three = (SeenRows.of(X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
+    assert len(one.kind) == 300
+    assert one.overlap(two)
+    assert not one.overlap(three)
+    assert SeenRows.of(X[:30]).overlap(one)
+
+
+@given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=6).filter(any))
+def test_the_common_divisor_of_weights_divides_them_all(weights):
+    fractions = [Fraction(weight) for weight in weights if weight]
+    common = reduce(
+        lambda a, b: Fraction(
+            gcd(a.numerator * b.denominator, b.numerator * a.denominator), a.denominator * b.denominator
+        ),
+        fractions,
+    )
+    got = common_divisor(np.array(weights))
+    assert Fraction(got) == common
+    halves = WeightScale(max(weights), common_divisor(np.array(weights[:1])), 1).join(
+        WeightScale(max(weights), common_divisor(np.array(weights[1:])), len(weights) - 1)
+    )
+    assert halves == WeightScale(max(weights), got, len(weights))
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 1000), n_groups=st.integers(2, 4), places=cuts)
+def test_a_survey_counts_what_coding_counts(seed, n_groups, places):
+    random = np.random.RandomState(seed)
+    group, label = random.randint(0, n_groups, 60), random.randint(0, 2, 60)
+    group[:n_groups] = np.arange(n_groups)
+    weight = random.randint(0, 3, 60).astype(float)
+    weight[:n_groups] = 1
+    features = np.zeros((60, 1))
+    coding = Coding(np.array([0, 1]), 1, read_groups(group))
+    surveys = [
+        survey_batch(Batch(*part), "error", "rows")
+        for part in cut((features, label, group, weight), places)
+        if len(part[0])
+    ]
+    joined = reduce(lambda a, b: a.join(b), surveys)
+    rows = coding.encode(features, label, group, weight, rows="rows")
+    np.testing.assert_array_equal(coding.count_cells(joined, rows="rows"), rows.count_cells())
+    assert joined.n_rows == 60
+    assert joined.scale.unit == rows.unit
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ExtraTreesClassifier(5, max_depth=4, random_state=0),
+        GradientBoostingClassifier(n_estimators=5, random_state=0),
+    ],
+)
+def test_other_models_too(model):
+    model.fit(X[:N], y[:N])
+    got = trace_path(model, cut(SCORING, [100, 800]), select_on=(cut(HELD_OUT, [30]), None, None))
+    assert got.select(epsilon=0.1).met
+    got.model_at(got.n_steps // 2)

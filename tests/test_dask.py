@@ -1,0 +1,237 @@
+"""Paths of Dask collections, on a real cluster of worker processes."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+import eifffel
+from eifffel.datasets import make_biased_classification
+
+pytest.importorskip("distributed")
+pytest.importorskip("pyarrow")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+
+import eifffel.dask
+from clusters import local_cluster
+
+# Of the libraries, not of ours: sockets and timers of workers that were killed.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+people = make_biased_classification(6000, random_state=0)
+X, y, s = people.data, people.target, people.sensitive
+FEATURES = [f"f{k}" for k in range(X.shape[1])]
+TABLE = pd.DataFrame(X, columns=FEATURES).assign(label=y, sex=np.array(["f", "m"])[s])
+SCORING, HELD_OUT = TABLE[:4000], TABLE[4000:]
+FOREST = RandomForestClassifier(12, max_depth=7, random_state=0).fit(TABLE[FEATURES][:2000], y[:2000])
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster() as client:
+        yield client
+
+
+def in_memory(model, **options):
+    return eifffel.trace_path(
+        model,
+        SCORING[FEATURES],
+        SCORING["label"],
+        sensitive_features=SCORING["sex"],
+        select_on=(HELD_OUT[FEATURES], HELD_OUT["label"], HELD_OUT["sex"]),
+        **options,
+    )
+
+
+def on_cluster(model, scoring, held_out, **options):
+    return eifffel.dask.trace_path(
+        model, scoring, "label", sensitive_features="sex", select_on=(held_out, "label", "sex"), **options
+    )
+
+
+def partitioned(frame, places):
+    """A frame in partitions of these sizes, whatever is in them."""
+    parts = [frame[low:high] for low, high in zip([0, *places], [*places, len(frame)], strict=True)]
+    return dd.from_map(lambda part: part, parts, meta=frame[:0])
+
+
+def assert_same(got, expected):
+    assert got.groups == expected.groups
+    assert got.seen == expected.seen
+    assert got.fingerprint == expected.fingerprint
+    np.testing.assert_array_equal(got.leaf_counts.counts, expected.leaf_counts.counts)
+    np.testing.assert_array_equal(got.positions, expected.positions)
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    np.testing.assert_array_equal(got.counts.totals, expected.counts.totals)
+    np.testing.assert_array_equal(got.counts.n_rows, expected.counts.n_rows)
+    step = got.n_steps // 2
+    np.testing.assert_array_equal(got.order.leaves_at(step), expected.order.leaves_at(step))
+    np.testing.assert_array_equal(
+        got.model_at(step).predict(TABLE[FEATURES]), expected.model_at(step).predict(TABLE[FEATURES])
+    )
+
+
+CUTS = {
+    "even": [1000, 2000, 3000],
+    "uneven": [3, 17, 3990],
+    "with empty ones": [0, 0, 1500, 1500, 4000],
+    "one": [],
+}
+
+
+@pytest.mark.parametrize("strategy", ["leaf", "tree"])
+@pytest.mark.parametrize("cut", CUTS)
+def test_flips_are_those_of_rows_in_memory_bit_for_bit(client, cut, strategy):
+    held_out = partitioned(HELD_OUT, [700, 700])
+    got = on_cluster(FOREST, partitioned(SCORING, CUTS[cut]), held_out, strategy=strategy)
+    assert_same(got, in_memory(FOREST, strategy=strategy))
+    assert got.at_hand is None, "no rows come here"
+
+
+def test_partitions_may_hold_one_group_only(client):
+    by_group = SCORING.sort_values("sex", kind="stable").reset_index(drop=True)
+    n_women = int((by_group["sex"] == "f").sum())
+    got = on_cluster(FOREST, partitioned(by_group, [n_women]), partitioned(HELD_OUT, [10]), strategy="leaf")
+    assert_same(got, in_memory(FOREST, strategy="leaf"))
+
+
+def models():
+    yield "histograms", lambda: HistGradientBoostingClassifier(max_iter=15, random_state=0)
+    yield "lightgbm", lambda: pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1)
+    yield "xgboost", lambda: pytest.importorskip("xgboost").XGBClassifier(n_estimators=15, n_jobs=1)
+
+
+@pytest.mark.parametrize("make", [make for _, make in models()], ids=[name for name, _ in models()])
+def test_shifts_of_boosted_models_do_not_depend_on_partitions(client, make):
+    model = make().fit(TABLE[FEATURES][:2000], y[:2000])
+    paths = [
+        on_cluster(model, partitioned(SCORING, cut), partitioned(HELD_OUT, other))
+        for cut, other in (([900], [5, 1000]), ([0, 2, 3100], []))
+    ]
+    np.testing.assert_array_equal(paths[0].order.score, paths[1].order.score)
+    assert_same(*paths)
+    expected = in_memory(model)
+    np.testing.assert_allclose(paths[0].order.score, expected.order.score, atol=1e-8)
+    path = paths[0]
+    for epsilon in (0.02, 0.1):
+        choice = path.select(epsilon=epsilon)
+        assert choice.met
+        assert abs(choice.accuracy - expected.select(epsilon=epsilon).accuracy) < 0.01
+        decided = path.model_at(choice.step).predict(HELD_OUT[FEATURES]) == 1
+        for code, group in enumerate(path.groups):
+            inside = (HELD_OUT["sex"] == group).to_numpy()
+            assert path.counts.favorable[choice.step, code].sum() == (decided & inside).sum(), "exact at each step"
+
+
+def test_series_arrays_and_dicts_too(client):
+    expected = in_memory(FOREST, strategy="leaf")
+    scoring, held_out = partitioned(SCORING, [1000]), partitioned(HELD_OUT, [500])
+    got = eifffel.dask.trace_path(
+        FOREST,
+        scoring[FEATURES],
+        scoring["label"],
+        sensitive_features={"sex": scoring["sex"]},
+        select_on=(held_out[FEATURES], held_out["label"], held_out[["sex"]]),
+        strategy="leaf",
+    )
+    assert_same(got, expected)
+    forest = RandomForestClassifier(12, max_depth=7, random_state=0).fit(X[:2000], y[:2000])
+    arrays = [da.from_array(column, chunks=(700, 2) if column.ndim == 2 else 1000) for column in (X, y, s)]
+    got = eifffel.dask.trace_path(forest, arrays[0], arrays[1], sensitive_features=arrays[2], strategy="tree")
+    expected = eifffel.trace_path(forest, X, y, sensitive_features=s, strategy="tree")
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    weight = np.random.RandomState(0).uniform(size=6000)
+    got, expected = (
+        trace(forest, *columns[:2], sensitive_features=columns[2], sample_weight=columns[3], strategy="leaf")
+        for trace, columns in (
+            (eifffel.dask.trace_path, [*arrays, da.from_array(weight, chunks=1000)]),
+            (eifffel.trace_path, [X, y, s, weight]),
+        )
+    )
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+
+
+def test_measuring_where_the_rows_are(client):
+    path = in_memory(FOREST, strategy="leaf")
+    later = TABLE[:500].assign(**{name: TABLE[name][:500] * 1.01 for name in FEATURES})
+    got = eifffel.dask.measure_path(path, partitioned(later, [100]), "label", sensitive_features="sex")
+    expected = path.measure(later[FEATURES], later["label"], later["sex"])
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    choice = path.select(epsilon=0.1)
+    assert got.verdict(choice) == expected.verdict(choice)
+    assert eifffel.dask.measure_path(path, partitioned(SCORING, [100]), "label", sensitive_features="sex").seen
+
+
+def die_once(part, folder, when, partition_info=None):
+    """Kill the worker that reads partition 1 for the time that ``when`` says."""
+    number = 0 if partition_info is None else partition_info["number"]
+    reads = Path(folder) / f"{number}"
+    with reads.open("a") as file:
+        file.write("x")
+    if number == 1 and reads.stat().st_size == when:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return part
+
+
+@pytest.mark.parametrize(("when", "which"), [(2, "counting"), (3, "replaying")])
+def test_a_killed_worker_is_survived_in_either_pass(client, tmp_path, when, which):
+    whole = partitioned(SCORING, [1000, 2000, 3000])
+    deadly = whole.map_partitions(die_once, str(tmp_path), when, meta=SCORING[:0])
+    pids = set(client.run(os.getpid).values())
+    got = eifffel.dask.trace_path(FOREST, deadly, "label", sensitive_features="sex", strategy="leaf")
+    expected = eifffel.trace_path(
+        FOREST, SCORING[FEATURES], SCORING["label"], sensitive_features=SCORING["sex"], strategy="leaf"
+    )
+    client.wait_for_workers(2, timeout=60)
+    assert len(pids & set(client.run(os.getpid).values())) == 1, "one of the two is another process now"
+    assert (tmp_path / "1").stat().st_size == 4, "it was read once more than there are passes"
+    assert_same(got, expected)
+
+
+def fail(part, partition_info=None):
+    if partition_info is not None and partition_info["number"] == 2:
+        raise OSError("the disk is gone")
+    return part
+
+
+def test_errors_name_the_partition(client):
+    whole = partitioned(SCORING, [1000, 2000, 3000])
+    with pytest.raises(RuntimeError, match=r"partition 2 \(of 0 to 3\): OSError: the disk is gone"):
+        eifffel.dask.trace_path(FOREST, whole.map_partitions(fail, meta=SCORING[:0]), "label", sensitive_features="sex")
+    wrong = SCORING.assign(label=SCORING["label"].where(SCORING.index != 3500, 7))
+    with pytest.raises(ValueError, match=r"y of the scoring rows has 7 \(in partition 3 \(of 0 to 3\)\), not among"):
+        eifffel.dask.trace_path(FOREST, partitioned(wrong, [1000, 2000, 3000]), "label", sensitive_features="sex")
+    infinite = SCORING.assign(f0=SCORING["f0"].where(SCORING.index != 1500, np.inf))
+    with pytest.raises(ValueError, match=r"partition 1 \(of 0 to 3\): .*infinity"):
+        eifffel.dask.trace_path(FOREST, partitioned(infinite, [1000, 2000, 3000]), "label", sensitive_features="sex")
+
+
+def test_mistakes_are_refused_before_any_work(client):
+    whole = partitioned(SCORING, [1000])
+    with pytest.raises(ValueError, match="there is no column 'hired'"):
+        eifffel.dask.trace_path(FOREST, whole, "hired", sensitive_features="sex")
+    with pytest.raises(ValueError, match="y has 3 partitions, and X has 2; give columns of one data frame"):
+        eifffel.dask.trace_path(
+            FOREST, whole[FEATURES], partitioned(SCORING, [1, 2])["label"], sensitive_features=whole["sex"]
+        )
+    with pytest.raises(TypeError, match="X must be a Dask data frame, series or array, got a DataFrame; for rows in"):
+        eifffel.dask.trace_path(FOREST, SCORING[FEATURES], SCORING["label"], sensitive_features=SCORING["sex"])
+    with pytest.raises(TypeError, match=r"X is a collection of Dask; use eifffel.dask.trace_path"):
+        eifffel.trace_path(FOREST, whole[FEATURES], whole["label"], sensitive_features=whole["sex"])
+
+
+def test_without_a_client_it_says_how_to_get_one(monkeypatch):
+    def none():
+        raise ValueError("no client")
+
+    monkeypatch.setattr("distributed.default_client", none)
+    with pytest.raises(ValueError, match="there is no Dask client; start one"):
+        eifffel.dask.trace_path(FOREST, partitioned(SCORING, []), "label", sensitive_features="sex")
