@@ -562,3 +562,29 @@ def test_other_models_too(model):
     got = trace_path(model, cut(SCORING, [100, 800]), select_on=(cut(HELD_OUT, [30]), None, None))
     assert got.select(epsilon=0.1).met
     got.model_at(got.n_steps // 2)
+
+
+def libraries():
+    yield "lightgbm", "LGBMClassifier", {"n_estimators": 5, "verbose": -1, "n_jobs": 1}
+    yield "xgboost", "XGBClassifier", {"n_estimators": 5, "n_jobs": 1}
+    yield (
+        "catboost",
+        "CatBoostClassifier",
+        {"iterations": 5, "verbose": 0, "thread_count": 1, "allow_writing_files": False},
+    )
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["trained on a frame", "trained on an array"])
+@pytest.mark.parametrize(("library", "name", "options"), list(libraries()), ids=[name for name, *_ in libraries()])
+def test_models_of_other_libraries_find_their_columns(library, name, options, named):
+    frame = table("pandas").drop(columns="age")
+    model = getattr(pytest.importorskip(library), name)(**options)
+    model.fit(frame[FEATURES] if named else X, y)
+    columns = ["sex", *FEATURES[::-1], "label"] if named else [*FEATURES, "sex", "label"]
+    expected = trace_path(model, frame[FEATURES] if named else X, y, sensitive_features=frame["sex"])
+    got = trace_path(model, frame[columns], "label", sensitive_features="sex")
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    if library != "catboost":
+        booster = model.booster_ if library == "lightgbm" else model.get_booster()
+        got = trace_path(booster, frame[columns], "label", sensitive_features="sex")
+        np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)

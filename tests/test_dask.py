@@ -159,6 +159,24 @@ def test_series_arrays_and_dicts_too(client):
     np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
 
 
+def test_parquet_files_are_read_partition_by_partition(client, tmp_path):
+    for k, start in enumerate(range(0, 4000, 800)):
+        SCORING[start : start + 800].to_parquet(tmp_path / f"{k}.parquet")
+    files = dd.read_parquet(tmp_path)
+    assert files["label"].optimize().npartitions < files.npartitions, "Dask would read several files at once"
+    expected = eifffel.trace_path(
+        FOREST, SCORING[FEATURES], SCORING["label"], sensitive_features=SCORING["sex"], strategy="leaf"
+    )
+    got = eifffel.dask.trace_path(FOREST, files, "label", sensitive_features="sex", strategy="leaf")
+    assert_same(got, expected)
+    got = eifffel.dask.trace_path(
+        FOREST, files[FEATURES], files["label"], sensitive_features=files["sex"], strategy="leaf"
+    )
+    assert_same(got, expected)
+    in_memory = eifffel.trace_path(FOREST, tmp_path, "label", sensitive_features="sex", strategy="leaf")
+    assert_same(got, in_memory)
+
+
 def test_measuring_where_the_rows_are(client):
     path = in_memory(FOREST, strategy="leaf")
     later = TABLE[:500].assign(**{name: TABLE[name][:500] * 1.01 for name in FEATURES})

@@ -295,10 +295,12 @@ def read_partitions(
     named = find_named(model, y, sensitive_features, sample_weight)
     if named is not None:
         _check_collection("X", X)
+        if not hasattr(X, "columns"):
+            raise TypeError(f"columns are named, and X, a Dask {type(X).__name__}, has no names of columns")
         named.check(list(X.columns))
-        named.find_features(list(X.columns))
+        wanted = list(dict.fromkeys([*named.find_features(list(X.columns)), *named.others]))
         parts, columns = (
-            [Partition(part, None, None, None) for part in _parts("X", of)] for of in (X, X[named.others])
+            [Partition(part, None, None, None) for part in _parts("X", X[names])] for names in (wanted, named.others)
         )
         return Partitions(client, parts, columns, named)
     features = _parts("X", X)
@@ -341,4 +343,6 @@ def _parts(name: str, collection: Any, like: Any = None) -> Any:
         if rows != collection.chunks[0] and sum(rows) == sum(collection.chunks[0]):
             collection = collection.rechunk({0: rows})
         return collection.to_delayed().ravel().tolist()
-    return collection.to_delayed()
+    # Columns that are not needed are not read, but partitions stay as they are: Dask's full optimization would read
+    # several at once where columns are few, and then not the same ones of X and of y.
+    return collection.simplify().to_delayed(optimize_graph=False)

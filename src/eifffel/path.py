@@ -393,7 +393,7 @@ class FairnessPath:
         survey = survey_batches(given, self.grouping.missing, rows=name, verbose=verbose)
         coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
         placing = Placing(view, coding, survey, "measured rows", name, given.alone is not None, n_jobs, verbose)
-        rows = RowsInLeaves.of(given, placing, 0)
+        rows = RowsInLeaves.of(given, placing)
         constraint = self.constraint.on_rows(rows.cells, rows=name)
         found = measure_rows(view, rows, self.order, n_jobs=n_jobs, verbose=verbose)
         counts = found.all.path_counts("measured rows", constraint)

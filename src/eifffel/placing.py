@@ -171,7 +171,7 @@ class RowsInLeaves:
     placing: Placing
 
     @classmethod
-    def of(cls, given: Batches, placing: Placing, budget: float) -> "RowsInLeaves":
+    def of(cls, given: Batches, placing: Placing, budget: float = 0) -> "RowsInLeaves":
         """Rows that are placed when they are needed; up to ``budget`` bytes of them may be kept."""
         checked = given.map(placing.check)
         return cls(given, checked, checked.map(placing.place, budget), placing)

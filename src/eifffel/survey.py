@@ -52,7 +52,7 @@ class Survey:
 
     Attributes
     ----------
-    n_rows, n_batches : int
+    n_rows : int
     values : list of Values
         What is in each column of sensitive_features.
     labels : list or None
@@ -66,7 +66,6 @@ class Survey:
     """
 
     n_rows: int
-    n_batches: int
     values: list[Values]
     labels: list[Any] | None
     tally: dict[tuple[Any, Any], int]
@@ -91,7 +90,6 @@ class Survey:
             tally[key] = tally.get(key, 0) + n_rows
         return Survey(
             self.n_rows + other.n_rows,
-            self.n_batches + other.n_batches,
             join_values(self.values, other.values),
             None if self.labels is None or other.labels is None else _join_labels(self.labels, other.labels),
             tally,
@@ -144,7 +142,6 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
     n_of_cell = np.bincount(cell[counts], minlength=len(named)).tolist()
     return Survey(
         n_rows=n_rows,
-        n_batches=1,
         values=values,
         labels=labels,
         tally={key: n for key, n in zip(named, n_of_cell, strict=True) if n},

@@ -144,9 +144,10 @@ def find_named(model: Any, y: Any, sensitive_features: Any, sample_weight: Any) 
 def _features_of(around: Around) -> tuple[tuple[str, ...], int | None]:
     """What a model calls its columns, and how many they are, as far as it knows."""
     for model in (around.outer, around.ensemble):
-        names = getattr(model, "feature_names_in_", None)
-        if names is not None:
-            return tuple(map(str, names)), len(names)
+        for attribute in ("feature_names_in_", "feature_names_"):  # CatBoost has the second
+            names = getattr(model, attribute, None)
+            if names is not None:
+                return tuple(map(str, names)), len(names)
         if not hasattr(model, "predict_proba") and hasattr(model, "num_feature"):  # LightGBM's Booster
             return tuple(model.feature_name()), model.num_feature()
         if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's

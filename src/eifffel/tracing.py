@@ -1,10 +1,9 @@
 """trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
-
-import numpy as np
 
 from eifffel._validation import (
     COLLECTIONS,
@@ -27,11 +26,13 @@ from eifffel.path import FairnessPath
 from eifffel.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.seen import SeenRows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
-from eifffel.survey import Survey, survey_batches
+from eifffel.survey import survey_batches
 from eifffel.tables import read_rows, read_selection
 
 # Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
 MEMORY_BUDGET = 4e9
+# What rows are called in errors.
+SCORING, SELECTION = "the scoring rows", "the rows of select_on"
 
 
 def trace_path(
@@ -192,39 +193,32 @@ def trace_batches(
 
     # What there is to count, before anything is.
     missing = missing if groups is None else groups.missing
-    scoring_name, selection_name = "the scoring rows", "the rows of select_on"
-    survey = survey_batches(scoring, missing, rows=scoring_name, verbose=verbose)
+    survey = survey_batches(scoring, missing, rows=SCORING, verbose=verbose)
     if survey.labels is None:
         raise ValueError("y is missing; leaves are scored by the labels of their rows")
-    others = survey
-    if selection is not None:
-        others = survey_batches(selection, missing, rows=selection_name, verbose=verbose)
+    others = survey if selection is None else survey_batches(selection, missing, rows=SELECTION, verbose=verbose)
     if groups is None:
         also = None if selection is None else others.values
         groups = make_groups(survey.values, combine=combine, missing=missing, privileged=privileged, also=also)
     favorable, good = split_favorable(favorable, survey.labels)
-    if view is None:
-        view = view_ensemble(model, favorable=favorable)
+    view = view_ensemble(model, favorable=favorable) if view is None else view
     resolve_strategy(strategy, view)
     label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())
-    coding = Coding(view.classes, view.favorable, groups, label_sets)
     asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
     if asked.needs_labels and others.labels is None:
         raise ValueError(
             f"constraint={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
             "their y"
         )
+    coding = Coding(view.classes, view.favorable, groups, label_sets)
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
-
-    def place(rows: Batches, survey: Survey, name: str, called: str, budget: float) -> RowsInLeaves:
-        alone = rows.alone is not None
-        return RowsInLeaves.of(rows, Placing(view, coding, survey, name, called, alone, **work), budget)
-
-    # Rows are placed once if there is room to keep them, or if nothing is asked of them again.
-    again = selection is None or others.labels is None
-    chosen_on = scored = place(scoring, survey, "scoring rows", scoring_name, memory_budget if again else 0)
+    placing = Placing(view, coding, survey, "scoring rows", SCORING, scoring.alone is not None, **work)
+    # They are kept, as far as there is room, where they will be needed again.
+    budget = memory_budget if selection is None or others.labels is None else 0
+    chosen_on = scored = RowsInLeaves.of(scoring, placing, budget)
     if selection is not None:
-        chosen_on = place(selection, others, "selection rows", selection_name, 0)
+        placing = Placing(view, coding, others, "selection rows", SELECTION, selection.alone is not None, **work)
+        chosen_on = RowsInLeaves.of(selection, placing)
     asked = asked.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
     scored.check()
     chosen_on.check()
@@ -232,32 +226,17 @@ def trace_batches(
     # The first pass.
     counted = count_rows(view, scored, **work)
     if len(groups) == 2:
-        given = groups.privileged[0]
-        advantage = _advantage(counted, asked)
-        if given is not None and (advantage * (1 if given == 1 else -1) < 0).all():
-            warn_caller(
-                f"privileged={groups[given]!r}, but the model favours {groups[1 - given]!r} on the scoring rows, and "
-                "flips will favour it still more; leave privileged out to lower the discrimination that there is",
-                PrivilegedGroupWarning,
-            )
-        if given is None and len(asked.names) == 2:
-            given = int(advantage[0] > 0)
-        if given is not None:  # code 1 is the privileged group from here on
-            groups = groups.privileged_last(given)
-            if given == 0:
-                coding = replace(coding, groups=groups)
-                counted, scored = counted.swap_groups(), scored.swap_groups(coding)
-                chosen_on = scored if selection is None else chosen_on.swap_groups(coding)
+        privileged = _find_privileged(groups, counted, asked)
+        if privileged is not None:  # code 1 from here on
+            groups = groups.privileged_last(privileged)
             asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
+        if privileged == 0:
+            coding = replace(coding, groups=groups)
+            counted, scored = counted.swap_groups(), scored.swap_groups(coding)
+            chosen_on = scored if selection is None else chosen_on.swap_groups(coding)
 
     strategy = resolve_strategy(strategy, view, asked)
-
-    @cache
-    def draw() -> PlacedRows:
-        sample = scored.sample(counted.seen)
-        assert sample is not None
-        return sample
-
+    draw: Callable[[], Any] = cache(partial(scored.sample, counted.seen))
     edits = STRATEGIES[strategy].order(
         view,
         scored,
@@ -269,28 +248,26 @@ def trace_batches(
         n_jobs=n_jobs,
     )
     if not STRATEGIES[strategy].flips:
-        all_of_them: PlacedRows | None = chosen_on.placed.alone
-        shown = all_of_them or draw()
-        edits = edits.on_rows(view, shown.index, some=all_of_them is None, n_jobs=n_jobs)
+        whole: PlacedRows | None = chosen_on.placed.alone
+        shown = draw() if whole is None else whole
+        edits = edits.on_rows(view, shown.index, some=whole is None, n_jobs=n_jobs)
         edits.review(view, shown)
 
     # The second pass.
-    apart = keep_apart and selection is not None and edits.fits_ahead
-    found = measure_rows(view, chosen_on, edits, keep_apart=apart, **work)
-    path_counts = found.all.path_counts("selection rows" if selection is not None else "scoring rows", asked)
-    certain_counts: PathCounts | None = path_counts
-    if selection is not None and edits.fits_ahead:
-        certain_counts = None
-        if found.apart is not None:
-            certain_counts = found.apart.path_counts("selection rows kept apart", asked)
-    accuracy_counts = path_counts
+    fitted_ahead = selection is not None and edits.fits_ahead
+    found = measure_rows(view, chosen_on, edits, keep_apart=keep_apart and fitted_ahead, **work)
+    counts = found.all.path_counts(chosen_on.name, asked)
+    certain_counts: PathCounts | None = counts
+    if fitted_ahead:
+        apart = found.apart
+        certain_counts = None if apart is None else apart.path_counts("selection rows kept apart", asked)
+    accuracy_counts = counts
     if others.labels is None:
-        on_scored = measure_rows(view, scored, edits, **work)
-        accuracy_counts = on_scored.all.path_counts("scoring rows", asked)
+        accuracy_counts = measure_rows(view, scored, edits, **work).all.path_counts(scored.name, asked)
+    scored_by = scored.placed.alone.X if counted.seen is None else counted.seen
     known = True if selection is None else None
     if known is None and found.seen is not None:
-        scored_kinds = SeenRows.of(scored.placed.alone.X) if counted.seen is None else counted.seen
-        known = found.seen.overlap(scored_kinds)
+        known = found.seen.overlap(SeenRows.of(scored_by))
     return FairnessPath(
         model=model,
         strategy=strategy,
@@ -301,21 +278,29 @@ def trace_batches(
         label_sets=label_sets,
         order=edits,
         leaf_counts=counted.leaves,
-        counts=path_counts,
+        counts=counts,
         accuracy_counts=accuracy_counts,
         certain_counts=certain_counts,
         fingerprint=view.fingerprint(),
         at_hand=found.at_hand,
-        scored=scored.placed.alone.X if counted.seen is None else counted.seen,
+        scored=scored_by,
         known=known,
     )
 
 
-def _advantage(counted: Counted, constraint: Constraint) -> np.ndarray:
-    """Under the model as it came, the rate of the second of two groups minus that of the first, of each that counts.
-
-    Up to a positive factor.
-    """
-    chosen = constraint.count_sides(counted.favorable * counted.leaves.unit)
-    totals = constraint.count_sides(counted.leaves.totals * counted.leaves.unit)
-    return chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]
+def _find_privileged(groups: Groups, counted: Counted, constraint: Constraint) -> int | None:
+    """Which of two groups is privileged: the one that was named, else, of one rate, the one that the model favours."""
+    named = groups.privileged[0]
+    chosen, totals = (constraint.count_sides(cells) for cells in (counted.favorable, counted.leaves.totals))
+    chosen, totals = chosen.astype(object), totals.astype(object)  # whole numbers of any size
+    # The rate of the second group minus that of the first, up to a positive factor.
+    advantage = chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]
+    if named is not None and (advantage * (1 if named == 1 else -1) < 0).all():
+        warn_caller(
+            f"privileged={groups[named]!r}, but the model favours {groups[1 - named]!r} on the scoring rows, and flips "
+            "will favour it still more; leave privileged out to lower the discrimination that there is",
+            PrivilegedGroupWarning,
+        )
+    if named is None and len(constraint.names) == 2:
+        return int(advantage[0] > 0)
+    return named
