@@ -159,6 +159,32 @@ def test_series_arrays_and_dicts_too(client):
     np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
 
 
+def test_several_attributes_and_a_half_kept_apart(client):
+    race = np.random.RandomState(1).choice(["x", "y", "z"], 6000)
+    table = TABLE.assign(race=race)
+    scoring, held_out = table[:4000], table[4000:]
+    model = HistGradientBoostingClassifier(max_iter=10, random_state=0).fit(TABLE[FEATURES][:2000], y[:2000])
+    options = {"combine": "intersection", "keep_apart": True, "constraint": "equal_opportunity"}
+    columns = {"y": "label", "sensitive_features": ["sex", "race"]}
+    got = eifffel.dask.trace_path(
+        model,
+        partitioned(scoring, [1500]),
+        **columns,
+        select_on=(partitioned(held_out, [900]), *columns.values()),
+        **options,
+    )
+    expected = eifffel.trace_path(
+        model,
+        [scoring[:1500], scoring[1500:]],
+        **columns,
+        select_on=([held_out[:900], held_out[900:]], *columns.values()),
+        **options,
+    )
+    assert_same(got, expected)
+    np.testing.assert_array_equal(got.certain_counts.favorable, expected.certain_counts.favorable)
+    assert got.certain_counts.n_rows.sum() < 0.6 * got.counts.n_rows.sum()
+
+
 def test_parquet_files_are_read_partition_by_partition(client, tmp_path):
     for k, start in enumerate(range(0, 4000, 800)):
         SCORING[start : start + 800].to_parquet(tmp_path / f"{k}.parquet")

@@ -50,14 +50,14 @@ class SeenRows:
 
     def join(self, other: "SeenRows") -> "SeenRows":
         """Both together."""
-        kind, place = np.unique(np.concatenate([self.kind, other.kind]), return_inverse=True)
-        count = np.bincount(place.ravel(), np.concatenate([self.count, other.count])).astype(np.int64)
-        return SeenRows(kind, count)._below(min(self.last, other.last))._lowest()
+        last = min(self.last, other.last)
+        one, two = self._below(last), other._below(last)
+        kind, place = np.unique(np.concatenate([one.kind, two.kind]), return_inverse=True)
+        count = np.bincount(place.ravel(), np.concatenate([one.count, two.count])).astype(np.int64)
+        return SeenRows(kind, count, last)._lowest()
 
     def _lowest(self) -> "SeenRows":
-        if len(self.kind) <= MOST_KINDS:
-            return self
-        return SeenRows(self.kind[:MOST_KINDS], self.count[:MOST_KINDS], int(self.kind[MOST_KINDS - 1]))
+        return self if len(self.kind) <= MOST_KINDS else self._below(int(self.kind[MOST_KINDS - 1]))
 
     def _below(self, last: int) -> "SeenRows":
         n_kinds = int(np.searchsorted(self.kind, np.uint64(last), side="right"))
@@ -91,9 +91,9 @@ def hash_rows(X: Any) -> np.ndarray:
     total = np.zeros(1, np.uint64)
     for place, (_, column) in enumerate(named_columns(X)):
         if column.dtype.kind not in "iufb":
-            texts = [_plain(value) for value in column]
-            number = {text: _hash_text(text) for text in set(texts)}
-            column = np.fromiter(map(number.__getitem__, texts), np.float64, len(texts))
+            values = column.tolist()
+            number = {value: _hash_text(_plain(value)) for value in set(values)}
+            column = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         total = total + _mix(column.astype(np.float64), np.uint64(place))
     return total
 
