@@ -24,7 +24,8 @@ from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
 
 from eifffel import trace_path
-from eifffel.tables import Named, _read_parquet
+from eifffel.named import Named
+from eifffel.parquet import read_parquet
 
 N_FEATURES, DEPTH, N_JOBS, TRAINING_ROWS, ROWS_PER_FILE = 10, 12, 2, 100_000, 1_000_000
 ROWS, TREES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000), (50, 100, 200, 400, 800)
@@ -85,7 +86,7 @@ def measure_one(mode: str, model: Path, folder: Path) -> dict[str, float]:
     before, begin = forget_peak(), time.perf_counter()
     found: dict[str, float] = {}
     if mode == "predict":
-        batches = _read_parquet(folder, Named("label", ("group",), None, tuple(FEATURES), N_FEATURES))
+        batches = read_parquet([folder], Named("label", ("group",), None, tuple(FEATURES), N_FEATURES))
         found["favorable"] = sum(int(forest.predict(batch.X).sum()) for batch in batches)
     elif mode == "memory":
         frame = pd.read_parquet(folder)

@@ -53,7 +53,7 @@ def main() -> None:
         )
         training = training.persist()  # to train on it, LightGBM wants features and labels in the same partitions
         features = [name for name in training.columns if name not in ("hired", "gender")]
-        model = DaskLGBMClassifier(client=client, n_estimators=50, n_jobs=1, random_state=0, verbose=-1)
+        model = DaskLGBMClassifier(client=client, n_estimators=50, random_state=0, verbose=-1)
         model.fit(training[features], training["hired"])
 
         path = eifffel.dask.trace_path(

@@ -19,7 +19,7 @@ from sklearn.ensemble import (
 )
 
 from eifffel import batches as batches_module
-from eifffel import seen, tables, trace_path
+from eifffel import named, parquet, seen, trace_path
 from eifffel.batches import Batch
 from eifffel.coding import Coding
 from eifffel.datasets import make_biased_classification
@@ -279,6 +279,7 @@ class Once:
         ),
         ([X[:5], X[5:]], TypeError, r"batch 1 is a ndarray, and must be a tuple \(X, y, sensitive_features\)"),
         ([(X, y)], TypeError, "batch 1 is a tuple of 2 entries, and must be a tuple"),
+        ((lambda once: lambda: once)(iter(cut(SCORING, [5]))), ValueError, "gave other rows this time: 0 where there"),
         (lambda: 3, TypeError, "X gives a int, which has no batches. Give rows as an array"),
         ([], ValueError, "there are no rows: the scoring rows are empty"),
         ([(X[:0], y[:0], s[:0])], ValueError, "there are no rows: the scoring rows are empty"),
@@ -389,7 +390,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("rows_per_batch", [100, 1 << 17])
 def test_a_folder_of_parquet_files(folder, rows_per_batch, monkeypatch):
-    monkeypatch.setattr(tables, "ROWS_PER_BATCH", rows_per_batch)
+    monkeypatch.setattr(parquet, "ROWS_PER_BATCH", rows_per_batch)
     frame = table("pandas")
     model = RandomForestClassifier(8, max_depth=5, random_state=0).fit(frame[FEATURES][:N], y[:N])
     got = trace_path(model, folder, "label", sensitive_features="sex", strategy="leaf")
@@ -408,13 +409,13 @@ def test_a_folder_of_parquet_files(folder, rows_per_batch, monkeypatch):
 
 def test_groups_and_labels_are_surveyed_without_reading_features(folder, monkeypatch):
     read = []
-    from_arrow = tables.Named.cut
+    from_arrow = named.Named.cut
 
     def spy(self, frame, where, **options):
         read.append(list(frame.columns))
         return from_arrow(self, frame, where, **options)
 
-    monkeypatch.setattr(tables.Named, "cut", spy)
+    monkeypatch.setattr(named.Named, "cut", spy)
     model = RandomForestClassifier(3, random_state=0).fit(table("pandas")[FEATURES], y)
     trace_path(model, folder, "label", sensitive_features="sex", strategy="leaf", memory_budget=0)
     assert read == [["label", "sex"], [*FEATURES, "label", "sex"], [*FEATURES, "label", "sex"]]
@@ -444,7 +445,8 @@ def test_columns_of_frames_by_name(library):
     ("changes", "error", "message"),
     [
         ({"X": "nowhere"}, FileNotFoundError, "there is no file or folder nowhere"),
-        ({"y": "hired"}, ValueError, r"people.*: there is no column 'hired', only 'f0', .* in all\)"),
+        ({"y": "lable"}, ValueError, "there is no column 'lable'; did you mean 'label'"),
+        ({"y": "hired"}, ValueError, r"people.*: there is no column 'hired'; there are 'f0', .* 'sex', 'age'"),
         ({"sensitive_features": "race"}, ValueError, "there is no column 'race'"),
         ({"sample_weight": "weight"}, ValueError, "there is no column 'weight'"),
         ({"sample_weight": np.ones(N)}, ValueError, "sample_weight must be the name of a column, .* got a ndarray"),
@@ -466,6 +468,72 @@ def test_mistakes_with_files(folder, changes, error, message):
     given = {"model": "forest", "X": folder, "y": "label", "sensitive_features": "sex"} | changes
     with pytest.raises(error, match=message):
         trace_path(models[given.pop("model")], **given)
+
+
+def test_a_list_of_files(folder):
+    frame = table("pandas")
+    model = RandomForestClassifier(3, random_state=0).fit(frame[FEATURES], y)
+    files = sorted(folder.glob("*.parquet"))
+    got = trace_path(model, files[:2], "label", sensitive_features="sex", select_on=(files[2:], "label", "sex"))
+    assert got.counts.n_rows.sum() == N - 401
+    assert got.leaf_counts.totals.sum() == 401
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame.drop(columns="f3"), "b.parquet has no column 'f3', which other files have; it has f0, f1"),
+        (lambda frame: frame.assign(f3="1"), "b.parquet has the column 'f3' as text, and other files as numbers"),
+        (
+            lambda frame: frame.assign(label=7),
+            r"has 7 \(in row 1 of .*a.parquet to row 1,000 of .*b.parquet\), not among",
+        ),
+        (lambda frame: frame.assign(f3=frame["f3"].astype("float32")), None),
+        (lambda frame: frame.assign(sex=frame["sex"].astype("category")), None),
+    ],
+)
+def test_a_file_that_is_unlike_the_others_is_named(tmp_path, change, message):
+    pytest.importorskip("pyarrow")
+    frame = table("pandas")
+    model = RandomForestClassifier(3, random_state=0).fit(frame[FEATURES], y)
+    frame[:500].to_parquet(tmp_path / "a.parquet")
+    change(frame[500:]).to_parquet(tmp_path / "b.parquet")
+    if message is None:
+        assert trace_path(model, tmp_path, "label", sensitive_features="sex").counts.n_rows.sum() == 1500
+    else:
+        with pytest.raises(ValueError, match=message):
+            trace_path(model, tmp_path, "label", sensitive_features="sex")
+
+
+def test_folders_named_by_a_column_and_other_files(tmp_path):
+    pytest.importorskip("pyarrow")
+    frame = table("pandas")
+    model = RandomForestClassifier(3, random_state=0).fit(frame[FEATURES], y)
+    frame.to_parquet(tmp_path / "hive", partition_cols=["sex"])
+    got = trace_path(model, tmp_path / "hive", "label", sensitive_features="sex")
+    expected = trace_path(model, frame[FEATURES], y, sensitive_features=frame["sex"])
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(ValueError, match=r"people.csv is not in Parquet format, or is damaged .* give a function"):
+        trace_path(model, tmp_path / "people.csv", "label", sensitive_features="sex")
+    pd = pytest.importorskip("pandas")
+    got = trace_path(
+        model, lambda: pd.read_csv(tmp_path / "people.csv", chunksize=400), "label", sensitive_features="sex"
+    )
+    np.testing.assert_array_equal(got.counts.n_rows, expected.counts.n_rows)
+
+
+def test_categories_that_came_as_text_are_told():
+    lightgbm = pytest.importorskip("lightgbm")
+    frame = table("pandas").assign(job=np.array(["a", "b", "c"])[np.arange(1500) % 3])
+    model = lightgbm.LGBMClassifier(n_estimators=3, n_jobs=1, verbose=-1)
+    model.fit(frame[[*FEATURES, "job"]].astype({"job": "category"}), y)
+    with pytest.raises(
+        ValueError, match="batch 1: the model was trained on 1 columns of pandas' type category, and these"
+    ):
+        trace_path(model, [frame], "label", sensitive_features="sex")
+    got = trace_path(model, [frame.astype({"job": "category"})], "label", sensitive_features="sex")
+    assert got.counts.n_rows.sum() == 1500
 
 
 def test_a_folder_without_files(tmp_path):

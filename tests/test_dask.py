@@ -266,7 +266,7 @@ def test_mistakes_are_refused_before_any_work(client):
         eifffel.dask.trace_path(
             FOREST, whole[FEATURES], partitioned(SCORING, [1, 2])["label"], sensitive_features=whole["sex"]
         )
-    with pytest.raises(TypeError, match="X must be a Dask data frame, series or array, got a DataFrame; for rows in"):
+    with pytest.raises(TypeError, match="X must be a Dask data frame, series or array, got a DataFrame; for files"):
         eifffel.dask.trace_path(FOREST, SCORING[FEATURES], SCORING["label"], sensitive_features=SCORING["sex"])
     with pytest.raises(TypeError, match=r"X is a collection of Dask; use eifffel.dask.trace_path"):
         eifffel.trace_path(FOREST, whole[FEATURES], whole["label"], sensitive_features=whole["sex"])

@@ -21,6 +21,8 @@ LAYERS = [
     ["scoring", "objective"],
     ["leaves"],
     ["placing", "tables"],
+    ["parquet"],
+    ["named"],
     ["constraints", "ensembles", "datasets", "metrics", "intervals"],
     ["coding", "seen"],
     ["survey"],

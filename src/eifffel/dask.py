@@ -16,9 +16,9 @@ from eifffel._validation import check_select_on
 from eifffel.batches import Batch, Batches, do_named, merge_found
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.groups import EACH, ERROR
+from eifffel.named import Named, find_named
 from eifffel.path import FairnessPath
 from eifffel.strategies import ANY, AUTO
-from eifffel.tables import Named, find_named
 from eifffel.tracing import trace_batches
 
 # What so many partitions gave is merged at once.
@@ -320,8 +320,8 @@ def read_partitions(
 def _check_collection(name: str, collection: Any) -> None:
     if not hasattr(collection, "to_delayed"):
         raise TypeError(
-            f"{name} must be a Dask data frame, series or array, got a {type(collection).__name__}; for rows in memory "
-            "use eifffel.trace_path"
+            f"{name} must be a Dask data frame, series or array, got a {type(collection).__name__}; for files give "
+            "dask.dataframe.read_parquet(...), and for rows in memory use eifffel.trace_path"
         )
 
 

@@ -209,7 +209,10 @@ class RowsInLeaves:
     def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
         """A pass over the rows; see `Batches.reduce`."""
         progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-        return self.placed.reduce(work, merge, description=description, **progress)
+        found = self.placed.reduce(work, merge, description=description, **progress)
+        if found is None:
+            self.check_same(np.zeros_like(self.cells))
+        return found
 
     def sample(self, seen: SeenRows | None = None, *, half: bool = False) -> PlacedRows | None:
         """All rows if they are few and at hand, else those whose kinds have the lowest numbers, equal ones together.

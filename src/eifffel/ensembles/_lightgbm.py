@@ -79,7 +79,16 @@ class LightGBMView(BoosterView):
         return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=self._named, **kind)
 
     def _check_rows(self, X: Any) -> Any:
-        self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
+        try:
+            self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
+        except ValueError as error:
+            if "categorical_feature do not match" not in str(error):
+                raise
+            raise ValueError(
+                f"the model was trained on {len(self._booster.pandas_categorical)} columns of pandas' type category, "
+                "and these rows have another number of them (in files, text is text); make them categories before they "
+                "come here, as in frame.astype({'job': 'category'})"
+            ) from error
         return X
 
     def _model_score(self, X: Any) -> np.ndarray:

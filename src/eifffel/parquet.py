@@ -1,0 +1,105 @@
+"""Rows in Parquet files, one stretch after another, of the columns that are needed."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from eifffel._optional import import_optional
+from eifffel.batches import Batch, LocalBatches
+from eifffel.named import Named
+
+# Rows that are read at once: many enough that what each batch costs is little, few enough to be small.
+ROWS_PER_BATCH = 1 << 17
+
+
+def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
+    """Files, or those of a folder, in the order of their names; what is wrong with one is told before any is read."""
+    arrow, dataset_of = (
+        import_optional(name, "reading Parquet files needs") for name in ("pyarrow", "pyarrow.dataset")
+    )
+    import_optional("pandas", "reading Parquet files needs")
+    for path in paths:
+        if not path.exists():
+            raise FileNotFoundError(f"there is no file or folder {path}")
+    called = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} other files"
+    try:
+        given = paths[0] if len(paths) == 1 else [str(path) for path in paths]
+        dataset = dataset_of.dataset(given, format="parquet", partitioning="hive")
+    except arrow.ArrowInvalid as error:
+        raise ValueError(
+            f"{called} is not in Parquet format, or is damaged ({str(error).splitlines()[0]}). For other files, give a "
+            "function that reads them in batches, as in X=lambda: pandas.read_csv('people.csv', chunksize=100_000)"
+        ) from error
+    columns = dataset.schema.names
+    files = list(dataset.get_fragments())
+    if not files:
+        raise ValueError(f"there are no Parquet files in {called}")
+    try:
+        named.check(columns)
+        features = named.find_features(columns)
+    except ValueError as error:
+        raise ValueError(f"{called}: {error}") from error
+    for file in files:
+        _check_file(file, dataset.schema, [*features, *named.others], arrow.types)
+
+    def read_parts(wanted: list[str]) -> Iterator[tuple[str, int, Any]]:
+        """The name of a file, the number of a row in it, and rows from there on."""
+        for file in files:
+            # One group of rows after another: a scan of the whole would read a gigabyte ahead.
+            row = 1
+            for group in file.split_by_row_group():
+                for part in group.to_batches(schema=dataset.schema, columns=wanted, batch_size=ROWS_PER_BATCH):
+                    yield file.path, row, part
+                    row += len(part)
+
+    def read(*, with_features: bool) -> Iterator[Batch]:
+        wanted = list(dict.fromkeys([*(features if with_features else []), *named.others]))
+        pending: list[tuple[str, int, Any]] = []
+
+        def cut() -> Batch:
+            frame = arrow.Table.from_batches([part for *_, part in pending]).to_pandas()
+            return named.cut(frame, _name_stretch(pending), with_features=with_features)
+
+        for found in read_parts(wanted):
+            pending.append(found)
+            if sum(len(part) for *_, part in pending) >= ROWS_PER_BATCH:
+                yield cut()
+                pending = []
+        if pending:
+            yield cut()
+
+    return LocalBatches(lambda: read(with_features=True), lambda: read(with_features=False))
+
+
+def _check_file(file: Any, schema: Any, wanted: Sequence[str], types: Any) -> None:
+    """Raise if a file lacks a column, or has one of another kind: it would be read as missing values, or as text."""
+    own = file.physical_schema
+    for name in wanted:
+        if name not in own.names:
+            if f"({name} ==" in str(file.partition_expression):  # the name of the folder has it
+                continue
+            raise ValueError(
+                f"{file.path} has no column {name!r}, which other files have; it has {', '.join(own.names)}"
+            )
+        one, other = (_kind(fields.field(name).type, types) for fields in (own, schema))
+        if "null" not in (one, other) and one != other:
+            raise ValueError(
+                f"{file.path} has the column {name!r} as {one}, and other files as {other}; make them alike"
+            )
+
+
+def _kind(type_: Any, types: Any) -> str:
+    if types.is_dictionary(type_):
+        type_ = type_.value_type
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):
+        return "numbers"
+    return "text" if types.is_string(type_) or types.is_large_string(type_) else str(type_)
+
+
+def _name_stretch(pending: list[tuple[str, int, Any]]) -> str:
+    """Which rows of which files these are."""
+    (first, begin, _), (last, row, part) = pending[0], pending[-1]
+    end = row + len(part) - 1
+    if first == last:
+        return f"rows {begin:,} to {end:,} of {first}"
+    return f"row {begin:,} of {first} to row {end:,} of {last}"
