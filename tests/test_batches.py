@@ -25,6 +25,7 @@ from eifffel.coding import Coding
 from eifffel.datasets import make_biased_classification
 from eifffel.ensembles._forests import ForestView
 from eifffel.groups import read_groups
+from eifffel.placing import halve
 from eifffel.seen import SeenRows
 from eifffel.strategies import _shift
 from eifffel.survey import WeightScale, common_divisor, survey_batch
@@ -138,37 +139,95 @@ def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
     assert got.positions[-1] == every.positions[-1]
 
 
-def test_a_sample_is_of_kinds_of_rows_and_keeps_their_weight(monkeypatch):
-    for module in (seen, _shift):
-        monkeypatch.setattr(module, "MOST_KINDS", 200)
-    monkeypatch.setattr("eifffel.placing.MOST_KINDS", 200)
-    columns = tuple(np.repeat(column, 3, axis=0) for column in SCORING)  # each kind of row three times
+@pytest.fixture
+def small_samples(monkeypatch):
+    """Samples of 200 kinds of rows or so, and 40 at least of each group and label."""
+    for module in ("seen", "placing", "strategies._shift"):
+        monkeypatch.setattr(f"eifffel.{module}.MOST_KINDS", 200)
+    monkeypatch.setattr("eifffel.placing.LEAST_KINDS", 40)
     drawn = []
-    place = _shift.order_shift
+    order = _shift.order_shift
 
     def spy(view, placed, *rest, **options):
-        drawn.append(placed)
-        return place(view, placed, *rest, **options)
+        drawn.append((placed, options.get("ahead")))
+        return order(view, placed, *rest, **options)
 
     monkeypatch.setattr("eifffel.strategies.order_shift", spy)
-    paths = [
-        trace_path(BOOSTED, *given, strategy="shift") for given in [(cut(columns, [100, 500]),), (cut(columns, [7]),)]
-    ]
+    return drawn
+
+
+def test_a_sample_is_of_kinds_of_rows_and_each_cell_weighs_as_all_of_it(small_samples):
+    columns = tuple(np.repeat(column, 3, axis=0) for column in SCORING)  # each kind of row three times
+    rare = (columns[2] == 1) & (columns[1] == 0) & (np.arange(3 * N) % 30 >= 3)
+    columns = tuple(column[~rare] for column in columns)  # and one cell that is small
+    paths = [trace_path(BOOSTED, cut(columns, places), strategy="shift") for places in ([100, 500], [7], [4, 5, 6])]
     paths.append(in_memory(BOOSTED, None, columns, strategy="shift"))
-    for placed in drawn:
-        assert len(placed) == 200
-        assert placed.n_rows == 600
-        np.testing.assert_array_equal(placed.rows.weight, 3)
-        np.testing.assert_array_equal(placed.index, drawn[0].index)
-        np.testing.assert_array_equal(placed.rows.cell, drawn[0].rows.cell)
+    expected = paths[0].leaf_counts.totals
+    assert 0 < expected.min() < 0.05 * expected.sum()
+    first = small_samples[0][0]
+    for placed, _ in small_samples:
+        np.testing.assert_array_equal(placed.index, first.index)
+        np.testing.assert_array_equal(placed.rows.cell, first.rows.cell)
+        np.testing.assert_array_equal(placed.rows.weight, first.rows.weight)
+        assert placed.n_rows == 3 * len(placed)
+    kinds_of_cell = np.bincount(first.rows.cell, minlength=4)
+    kinds_of_all = expected.ravel() / 3
+    wanted = np.maximum(np.ceil(200 * kinds_of_all / kinds_of_all.sum()), 40)
+    np.testing.assert_array_equal(kinds_of_cell, np.minimum(wanted, kinds_of_all))
+    weight = first.rows.weigh_cells()
+    np.testing.assert_allclose(weight / weight.sum(), expected / expected.sum(), rtol=1e-6)
     for path in paths[1:]:
         np.testing.assert_array_equal(path.order.score, paths[0].order.score)
-    # As if the 600 rows that they stand for had been given one by one, as far as a sample of 200 is sure of itself.
+        assert path.n_steps > 20
+    # As if rows of these weights had been given in memory.
     view, constraint = paths[0]._view(), paths[0].constraint
-    rows = drawn[0].take(np.repeat(np.arange(200), 3), "rows")
-    rows = replace(rows, rows=replace(rows.rows, weight=np.ones(600, np.int64)), n_rows=None)
-    one_by_one = place(view, rows, None, constraint)
-    np.testing.assert_allclose(one_by_one.score, paths[0].order.score, atol=1e-10)
+    alone = replace(first, n_rows=None, rows=replace(first.rows, weight=first.rows.weight * 2))
+    as_many = _shift.order_shift(view, replace(alone, n_rows=200), None, constraint)
+    np.testing.assert_allclose(as_many.score, paths[0].order.score, atol=1e-10)
+    fewer = _shift.order_shift(view, replace(alone, n_rows=100), None, constraint)
+    assert np.abs(fewer.score - as_many.score).max() > 1e-4, "fewer rows are damped more"
+
+
+@pytest.mark.filterwarnings("ignore::eifffel.IndistinctGroupsWarning")
+def test_rows_of_equal_features_are_told_apart_by_group_and_label(small_samples):
+    features = np.repeat(X[:100], 4, axis=0)
+    labels, groups = np.tile([0, 0, 1, 1], 100), np.tile([0, 1, 0, 1], 100)
+    trace_path(BOOSTED, cut((features, labels, groups), [150]), strategy="shift")
+    placed = small_samples[0][0]
+    np.testing.assert_array_equal(np.bincount(placed.rows.cell), 50)
+    assert len(placed) == placed.n_rows == 200
+
+
+@pytest.mark.parametrize("size", [500, 100, 7, 1])
+def test_the_half_that_weighs_groups_is_not_the_half_that_certifies(small_samples, size):
+    race = np.random.RandomState(1).choice(["x", "y", "z"], len(X))
+    held_out = (X[N:], y[N:], race[N:])
+    path = trace_path(
+        BOOSTED,
+        cut((X[:N], y[:N], race[:N]), [300]),
+        select_on=(cut(held_out, list(range(size, 500, size))), None, None),
+        keep_apart=True,
+        strategy="shift",
+    )
+    ahead = small_samples[0][1]
+    n_apart = path.certain_counts.n_rows.sum()
+    assert 200 < n_apart < 300, "about a half, however small the batches"
+    assert ahead.n_rows <= 500 - n_apart
+    kinds = dict(zip(seen.hash_rows(X[N:]).tolist(), range(500), strict=True))
+    weighed = {kinds[kind] for kind in ahead.kind.tolist()}
+    inside = [False] * 500
+    for start in range(0, 500, size):
+        part = slice(start, start + size)
+        rows = path_rows(race[N:][part], y[N:][part])
+        for place, chosen in enumerate(halve(rows, seen.hash_rows(X[N:][part]))):
+            inside[start + place] = bool(chosen)
+    assert weighed <= {place for place, chosen in enumerate(inside) if chosen}
+    assert n_apart == 500 - sum(inside)
+
+
+def path_rows(groups, labels):
+    coding = Coding(np.array([0, 1]), 1, read_groups(["x", "y", "z"]))
+    return coding.encode(np.zeros(len(groups)), labels, groups, rows="rows")
 
 
 def test_several_groups_attributes_and_constraints_too():
@@ -252,15 +311,15 @@ def test_measuring_on_batches():
     )
 
 
-class Once:
-    """Batches that differ the second time."""
+class Changing:
+    """Batches that are others from some reading on."""
 
-    def __init__(self):
-        self.read = 0
+    def __init__(self, last):
+        self.read, self.last = 0, last
 
     def __iter__(self):
         self.read += 1
-        yield from cut(SCORING, [500 + self.read])[:1]
+        yield from cut(SCORING, [500 if self.read <= self.last else 501])[:1]
 
 
 @pytest.mark.parametrize(
@@ -272,11 +331,8 @@ class Once:
             "X is a list_iterator, which can be read once, and rows are read more than",
         ),
         ((batch for batch in cut(SCORING, [5])), TypeError, "X is a generator, .* give a function that makes it anew"),
-        (
-            Once(),
-            ValueError,
-            "the scoring rows are read more than once, and gave other rows this time: 502 where .* 501",
-        ),
+        (Changing(1), ValueError, "the scoring rows are read more than once, and gave other rows this time: 501 where"),
+        (Changing(2), ValueError, "the scoring rows are read more than once, and gave other rows this time: 501 where"),
         ([X[:5], X[5:]], TypeError, r"batch 1 is a ndarray, and must be a tuple \(X, y, sensitive_features\)"),
         ([(X, y)], TypeError, "batch 1 is a tuple of 2 entries, and must be a tuple"),
         ((lambda once: lambda: once)(iter(cut(SCORING, [5]))), ValueError, "gave other rows this time: 0 where there"),
@@ -300,7 +356,7 @@ class Once:
 )
 def test_mistakes_are_named_with_their_batch(given, error, message):
     with pytest.raises(error, match=message):
-        trace_path(FOREST, given, strategy="leaf")
+        trace_path(FOREST, given, strategy="leaf", memory_budget=0)
 
 
 @pytest.mark.parametrize(
@@ -649,3 +705,74 @@ def test_models_of_other_libraries_find_their_columns(library, name, options, na
         booster = model.booster_ if library == "lightgbm" else model.get_booster()
         got = trace_path(booster, frame[columns], "label", sensitive_features="sex")
         np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+
+
+def test_texts_are_names_only_of_columns_that_there_are():
+    path = in_memory(FOREST, None, (X[:N], y[:N], NAMES[s[:N]]), strategy="leaf")
+    groups = NAMES[s[N:]].tolist()
+    expected = path.measure(X[N:], None, NAMES[s[N:]])
+    np.testing.assert_array_equal(path.measure(X[N:], None, groups).counts.favorable, expected.counts.favorable)
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X[N:])
+    got = path.measure(frame, None, groups)
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    got = path.measure(frame.assign(sex=groups), None, "sex")  # columns named by numbers
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+
+
+def test_a_name_that_the_model_knows_must_be_there():
+    pd = pytest.importorskip("pandas")
+    frame = table("pandas")
+    model = RandomForestClassifier(2, random_state=0).fit(frame[FEATURES], y)
+    other = frame.drop(columns="f1").assign(g1=0.0).drop(columns="age")
+    with pytest.raises(ValueError, match="the model was trained on the column 'f1', and the table has 'f0', 'f2'"):
+        trace_path(model, other, "label", sensitive_features="sex")
+    assert pd
+
+
+def test_an_index_in_a_file_and_arrow_batches(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    frame = table("pandas").drop(columns="age")
+    expected = trace_path(FOREST, X, y, sensitive_features=frame["sex"], strategy="leaf").counts.favorable
+    frame.sample(frac=1, random_state=0).sort_index().set_index("sex").to_parquet(tmp_path / "a.parquet")
+    got = trace_path(FOREST, tmp_path / "a.parquet", "label", sensitive_features="sex", strategy="leaf")
+    np.testing.assert_array_equal(got.counts.favorable, expected)
+    frame.loc[::-1].to_parquet(tmp_path / "b.parquet")  # with __index_level_0__
+    got = trace_path(FOREST, tmp_path / "b.parquet", "label", sensitive_features="sex", strategy="leaf")
+    np.testing.assert_array_equal(got.counts.favorable, expected)
+    parts = pyarrow.Table.from_pandas(frame).to_batches(max_chunksize=400)
+    got = trace_path(FOREST, parts, "label", sensitive_features="sex", strategy="leaf")
+    np.testing.assert_array_equal(got.counts.favorable, expected)
+
+
+def test_other_errors_keep_their_type_and_get_a_note():
+    class Odd(Exception):
+        pass
+
+    def fail():
+        yield SCORING
+        raise Odd("broken")
+
+    with pytest.raises(Odd):
+        trace_path(FOREST, fail, strategy="leaf")
+
+    def work(batch):
+        raise Odd("broken")
+
+    with pytest.raises(Odd) as caught:
+        batches_module.do_named(work, Batch(X, y, s, None, "batch 3"))
+    assert caught.value.__notes__ == ["in batch 3"]
+
+
+def test_the_first_batch_of_a_value_is_named():
+    batches = [SCORING, *([(X[:9], y[:9], s[:9])] * 8), (X[:9], np.full(9, 5), s[:9]), (X[:9], np.full(9, 5), s[:9])]
+    with pytest.raises(ValueError, match=r"has 5 \(in batch 10\)"):
+        trace_path(FOREST, batches, strategy="leaf")
+
+
+def test_groups_are_the_same_whichever_batch_has_gaps():
+    gaps = np.where(np.arange(N) % 5, s[:N], np.nan)
+    parts = [(X[:500], y[:500], gaps[:500]), (X[500:N], y[500:N], s[500:N])]
+    paths = [trace_path(FOREST, batches, strategy="leaf", missing="drop") for batches in (parts, parts[::-1])]
+    assert [repr(path.groups) for path in paths] == [repr(paths[0].groups)] * 2
+    assert all(isinstance(group, int) for group in paths[0].groups)

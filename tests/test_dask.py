@@ -272,6 +272,32 @@ def test_mistakes_are_refused_before_any_work(client):
         eifffel.trace_path(FOREST, whole[FEATURES], whole["label"], sensitive_features=whole["sex"])
 
 
+def test_the_client_that_is_given_is_taken(client, monkeypatch):
+    def none():
+        raise ValueError("no client")
+
+    monkeypatch.setattr("distributed.client.default_client", none)
+    monkeypatch.setattr("distributed.default_client", none)
+    got = eifffel.dask.trace_path(
+        FOREST, partitioned(SCORING, [9]), "label", sensitive_features="sex", strategy="leaf", client=client
+    )
+    assert got.counts.n_rows.sum() == 4000
+
+
+def test_a_model_that_knows_of_dask_is_taken_apart():
+    class Booster:
+        def to_local(self):
+            return "local"
+
+    class DaskXGBClassifier:
+        def get_booster(self):
+            return "booster"
+
+    assert eifffel.dask.to_local(Booster()) == "local"
+    assert eifffel.dask.to_local(DaskXGBClassifier()) == "booster"
+    assert eifffel.dask.to_local(FOREST) is FOREST
+
+
 def test_without_a_client_it_says_how_to_get_one(monkeypatch):
     def none():
         raise ValueError("no client")

@@ -119,3 +119,22 @@ def test_a_missing_value_is_like_another_and_like_no_number():
     np.testing.assert_array_equal(hash_rows(gaps), hash_rows(others))
     assert (hash_rows(gaps)[::3] != hash_rows(X[:50])[::3]).all()
     assert (hash_rows(gaps)[::3] != hash_rows(np.nan_to_num(gaps))[::3]).all()
+
+
+def test_a_number_is_spread_over_all_there_are_and_goes_by_columns():
+    zeros = np.zeros((1, 3))
+    assert hash_rows(zeros)[0] > 2**32
+    one, other = np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]])
+    assert hash_rows(one)[0] != hash_rows(other)[0]
+    np.testing.assert_array_equal(hash_rows(csr_matrix(zeros)), hash_rows(zeros))
+
+
+def test_a_value_has_its_number_whatever_others_there_are():
+    few, more = np.array([["1"], ["2"]], object), np.array([["1"], ["2"], ["x"], [None]], object)
+    np.testing.assert_array_equal(hash_rows(few), hash_rows(more)[:2])
+    mixed = np.array([[1], [2.0], [None], [float("nan")]], object)
+    np.testing.assert_array_equal(hash_rows(mixed), hash_rows(np.array([[1.0], [2.0], [np.nan], [np.nan]])))
+    pd = pytest.importorskip("pandas")
+    frames = pd.DataFrame({"a": ["u", None, "v"]}), pd.DataFrame({"a": pd.Categorical(["u", None, "v"])})
+    np.testing.assert_array_equal(hash_rows(frames[0]), hash_rows(frames[1]))
+    np.testing.assert_array_equal(hash_rows(frames[0]), hash_rows(frames[0].to_numpy()))

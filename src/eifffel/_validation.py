@@ -150,7 +150,11 @@ class LabelSets(NamedTuple):
         """1 where a label is good, else 0; none may be unknown."""
         values, distinct, _ = read_column(name, y)
         self.check(name, distinct)
-        return np.isin(values, list(self.good)).astype(np.uint8)
+        return self.code(values)
+
+    def code(self, labels: np.ndarray) -> np.ndarray:
+        """1 where a label is good, else 0."""
+        return np.isin(labels, list(self.good)).astype(np.uint8)
 
     def check(self, name: str, labels: Sequence[Any], find: Callable[[Any], str] | None = None) -> None:
         """Raise if one of the labels is unknown; ``find`` says where it is."""

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -20,6 +20,8 @@ class Batch:
         As in `eifffel.trace_path`. ``X`` is ``None`` where nobody asked for features.
     where : str
         What it is called in errors, such as ``"batch 3"``; empty where it is all there is.
+    memo : dict
+        What was read of it, which need not be read again.
     """
 
     X: Any
@@ -27,6 +29,7 @@ class Batch:
     sensitive_features: Any
     sample_weight: Any = None
     where: str = ""
+    memo: dict[str, Any] = field(default_factory=dict)
 
     @property
     def like(self) -> Any:
@@ -175,7 +178,9 @@ def do_named(function: Callable[[Any], Any], batch: Any) -> Any:
     """What a function makes of a batch; its errors say which one it was."""
     try:
         return function(batch)
-    except (ValueError, TypeError) as error:
-        if not batch.where or type(error) not in (ValueError, TypeError):
-            raise
-        raise type(error)(f"{batch.where}: {error}") from error
+    except Exception as error:
+        if batch.where and type(error) in (ValueError, TypeError):
+            raise type(error)(f"{batch.where}: {error}") from error
+        if batch.where:
+            error.add_note(f"in {batch.where}")
+        raise

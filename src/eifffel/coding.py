@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import LabelSets, check_aligned, check_known, check_length, equal, read_column
+from eifffel._validation import LabelSets, check_known, equal
+from eifffel.batches import Batch
 from eifffel.groups import Groups, match_group
-from eifffel.survey import Survey, WeightScale, check_weight, common_divisor
+from eifffel.survey import Survey, WeightScale, check_weight, common_divisor, read_batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +65,16 @@ class Rows:
         shuffled = np.random.default_rng(0).permutation(len(self.group))
         return shuffled[np.argsort(self.cell[shuffled], kind="stable")]
 
-    def halve(self) -> np.ndarray:
-        """Which rows are in a half of them, drawn from each cell; of an odd number the smaller half."""
+    def halve(self, turn: int = 0) -> np.ndarray:
+        """Which rows are in a half of them, drawn from each cell; of an odd number the smaller half.
+
+        With a ``turn`` of 1 the larger one, so that halves of small batches are not all small.
+        """
         places = self.by_cell()
         places = places[self.weight[places] > 0]
         cell = self.cell[places]
         inside = np.zeros(len(self.group), bool)
-        inside[places] = (np.arange(len(places)) - np.searchsorted(cell, cell)) % 2 == 1
+        inside[places] = (np.arange(len(places)) - np.searchsorted(cell, cell) + turn) % 2 == 1
         return inside
 
     def for_ratios(self, units: np.ndarray) -> np.ndarray:
@@ -132,19 +135,22 @@ class Coding:
         Rows whose group is not known weigh nothing. Where people are of two groups, both must have rows, unless these
         are not the ``whole``; ``scale`` is then that of all weights.
         """
-        n_rows = _num_samples(X)
-        group, known = self.groups.encode(sensitive_features, X, rows=rows)
-        check_aligned(f"y of {rows}", y, X)
+        batch = Batch(X, y, sensitive_features, sample_weight)
+        return self.encode_batch(batch, rows=rows, whole=whole, scale=scale)
+
+    def encode_batch(self, batch: Batch, *, rows: str, whole: bool = True, scale: WeightScale | None = None) -> Rows:
+        """`encode` for a batch."""
+        n_rows, sample_weight = len(batch), batch.sample_weight
+        read = read_batch(batch, self.groups.missing, rows)
+        group, known = self.groups.encode_read(self.groups.match_columns(read.columns, rows))
         label = None
-        if y is not None:
-            what = f"y of {rows}"
+        if read.labels is not None:
+            labels, distinct = read.labels
+            self._check_labels(f"y of {rows}", distinct)
             if self.label_sets is None:
-                labels, distinct, _ = read_column(what, y)
-                self._check_labels(what, distinct)
                 label = (labels == self.classes[self.favorable]).astype(np.uint8)
             else:
-                label = self.label_sets.join(what, y)
-            check_length(what, label, n_rows)
+                label = self.label_sets.code(labels)
         weight, unit = _count_weight(sample_weight, n_rows, rows, scale)
         if known is not None:
             weight = weight * known

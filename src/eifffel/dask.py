@@ -244,7 +244,7 @@ class Partitions(Batches):
             for k, part in enumerate(self._parts)
         ]
         number = {}
-        finished = distributed.as_completed()
+        finished = distributed.as_completed(loop=self._client.loop)
         for k, future in enumerate(self._client.compute(tasks)):
             number[future.key] = k
             finished.add(future)
@@ -283,7 +283,7 @@ def _raise(future: Any, number: int | None, n_parts: int) -> None:
     error, where = future.exception(), "" if number is None else name_partition(number, n_parts)
     if error is None:
         raise RuntimeError(f"{where} was {future.status}")
-    if number is None or str(error).startswith(where):
+    if number is None or where in str(error) or any(where in note for note in getattr(error, "__notes__", ())):
         raise error
     raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
 

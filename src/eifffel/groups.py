@@ -17,7 +17,6 @@ from eifffel._validation import (
     check_choice,
     check_known,
     check_length,
-    equal,
     listed,
     place,
     read_column,
@@ -160,10 +159,14 @@ class Groups:
 
         Not every group need have a row.
         """
-        columns = self._match(split_columns(sensitive_features), rows)
-        read = read_columns(columns, X, self.missing, rows=rows)
-        self.check_values([column.values for column in read], rows)
-        return self.encode_read(read)
+        read = read_columns(split_columns(sensitive_features), X, self.missing, rows=rows)
+        return self.encode_read(self.match_columns(read, rows))
+
+    def match_columns(self, read: list["ReadColumn"], rows: str) -> list["ReadColumn"]:
+        """Columns that were read, in the order of these groups; raises if they are others, or hold other values."""
+        matched = [column for _, column in self._match([(column.values.name, column) for column in read], rows)]
+        self.check_values([column.values for column in matched], rows)
+        return matched
 
     def encode_read(self, read: list["ReadColumn"]) -> tuple[np.ndarray, np.ndarray | None]:
         """The same of columns that were read, and hold no values but those of these groups."""
@@ -270,9 +273,12 @@ class Values(NamedTuple):
 
     def join(self, other: "Values") -> "Values":
         """What is in either of two parts of a column."""
-        new = [value for value in other.values if not any(equal(value, known) for known in self.values)]
+        found: dict[Any, Any] = {}
+        for value in (*self.values, *other.values):
+            if isinstance(found.setdefault(value, value), float):  # a gap elsewhere makes floats of whole numbers
+                found[value] = value
         what = _named("sensitive_features", self.name)
-        return Values(self.name, _sorted(what, [*self.values, *new]), self.gaps or other.gaps)
+        return Values(self.name, _sorted(what, list(found.values())), self.gaps or other.gaps)
 
 
 class ReadColumn(NamedTuple):

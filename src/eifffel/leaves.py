@@ -8,7 +8,7 @@ import numpy as np
 from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel.ensembles import EnsembleView
-from eifffel.placing import PlacedRows, RowsInLeaves
+from eifffel.placing import PlacedRows, RowsInLeaves, find_lowest
 from eifffel.seen import SeenRows
 
 
@@ -47,17 +47,23 @@ class Counted:
     n_rows : ndarray of shape (n_groups, 2)
     seen : SeenRows or None
         What is known of the rows, where they are not all at hand.
+    lowest : tuple of SeenRows, one for each group and label, or None
+        The kinds of rows to draw a sample of, where one may be needed.
     """
 
     leaves: LeafCounts
     favorable: np.ndarray
     n_rows: np.ndarray
     seen: SeenRows | None
+    lowest: tuple[SeenRows, ...] | None = None
 
     def join(self, other: "Counted") -> "Counted":
         seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
         favorable, n_rows = self.favorable + other.favorable, self.n_rows + other.n_rows
-        return Counted(self.leaves.join(other.leaves), favorable, n_rows, seen)
+        lowest = None
+        if self.lowest is not None and other.lowest is not None:
+            lowest = tuple(one.join(two) for one, two in zip(self.lowest, other.lowest, strict=True))
+        return Counted(self.leaves.join(other.leaves), favorable, n_rows, seen, lowest)
 
     def swap_groups(self) -> "Counted":
         """The same of the two groups exchanged."""
@@ -66,19 +72,28 @@ class Counted:
             counts=np.ascontiguousarray(self.leaves.counts[:, ::-1]),
             totals=np.ascontiguousarray(self.leaves.totals[::-1]),
         )
-        return replace(self, leaves=leaves, favorable=self.favorable[::-1], n_rows=self.n_rows[::-1])
+        lowest = None if self.lowest is None else (*self.lowest[2:], *self.lowest[:2])
+        return replace(self, leaves=leaves, favorable=self.favorable[::-1], n_rows=self.n_rows[::-1], lowest=lowest)
 
 
-def count_rows(view: EnsembleView, scored: RowsInLeaves, *, n_jobs: int | None = None, verbose: int = 0) -> Counted:
-    """Count labelled rows in their leaves, and check that the model decides as they say."""
+def count_rows(
+    view: EnsembleView, scored: RowsInLeaves, *, sampled: bool, n_jobs: int | None = None, verbose: int = 0
+) -> Counted:
+    """Count labelled rows in their leaves, and check that the model decides as they say.
+
+    ``sampled`` says that a sample of them will be drawn.
+    """
     verbose = verbose if scored.placing.alone else 0
-    work = partial(count_batch, view=view, n_jobs=n_jobs, verbose=verbose)
+    n_of_cell = scored.n_of_cell if sampled else None
+    work = partial(count_batch, view=view, n_of_cell=n_of_cell, n_jobs=n_jobs, verbose=verbose)
     counted: Counted = scored.reduce(work, Counted.join, "counting leaves")
     scored.check_same(counted.n_rows)
     return counted
 
 
-def count_batch(placed: PlacedRows, *, view: EnsembleView, n_jobs: int | None, verbose: int) -> Counted:
+def count_batch(
+    placed: PlacedRows, *, view: EnsembleView, n_of_cell: np.ndarray | None, n_jobs: int | None, verbose: int
+) -> Counted:
     """Count some rows."""
     view.verify(placed.X, placed.index)
     return Counted(
@@ -86,6 +101,7 @@ def count_batch(placed: PlacedRows, *, view: EnsembleView, n_jobs: int | None, v
         favorable=placed.rows.weigh_cells(placed.decide(view, n_jobs)) if placed.rows.n_groups == 2 else np.zeros(()),
         n_rows=placed.rows.count_cells(),
         seen=None if placed.kind is None else SeenRows.of_kinds(placed.kind),
+        lowest=None if n_of_cell is None or placed.kind is None else find_lowest(placed, n_of_cell),
     )
 
 

@@ -11,7 +11,7 @@ from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import ViewMismatchError
-from eifffel.placing import PlacedRows, RowsInLeaves
+from eifffel.placing import PlacedRows, RowsInLeaves, halve
 from eifffel.seen import SeenRows
 from eifffel.strategies import EditOrder
 
@@ -145,7 +145,7 @@ def measure_batch(
     measured = Measured.of(order, view, placed, n_jobs, verbose)
     apart = None
     if keep_apart:
-        others = placed.take(np.flatnonzero(~placed.rows.halve()), placed.name)
+        others = placed.take(np.flatnonzero(~halve(placed.rows, placed.kind)), placed.name)
         apart = Measured.of(order, view, others, n_jobs, verbose) if len(others) else None
     return Found(
         all=measured,

@@ -1,5 +1,6 @@
 """Named: the columns of a table that are labels, groups, weights and features, by their names."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +13,9 @@ from eifffel.ensembles import Around
 
 # So many names are listed.
 MOST_NAMES = 30
+# Names that libraries make up for columns without one, and that pandas makes up for an index in a file.
+GENERATED = re.compile(r"^(Column_)?\d+$")
+INDEX = re.compile(r"^__index_level_\d+__$")
 
 
 @dataclass(frozen=True)
@@ -48,48 +52,62 @@ class Named:
                 hint = f"did you mean {meant[0]!r}? There are" if meant else "there are"
                 raise ValueError(f"there is no column {name!r}; {hint} {_listed(columns)}")
 
-    def find_features(self, columns: Sequence[str]) -> list[str]:
-        """The columns to give to the model: those it was trained on; else all but labels, weights and, if need be,
-        groups."""
-        if self.features and set(self.features) <= set(columns):
-            return list(self.features)
-        every = [name for name in columns if name not in (self.y, self.weight)]
+    def find_features(self, columns: Sequence[Any]) -> list[Any]:
+        """The columns to give to the model: by the names that it was trained on; else by their number.
+
+        Of a model that knows no names, all that are neither labels nor weights, nor, if these are too many, groups.
+        """
+        # LightGBM has no blanks in names.
+        by_name = {str(name).replace(" ", "_"): name for name in columns} | {str(name): name for name in columns}
+        if self.features and all(name in by_name for name in self.features):
+            return [by_name[name] for name in self.features]
+        if not all(GENERATED.match(name) for name in self.features):
+            lacking = next(name for name in self.features if name not in by_name)
+            raise ValueError(f"the model was trained on the column {lacking!r}, and the table has {_listed(columns)}")
+        every = [name for name in columns if name not in (self.y, self.weight) and not INDEX.match(str(name))]
         rest = [name for name in every if name not in self.sensitive]
         for found in (every, rest):
-            if len(found) == self.n_features:
-                return found
-        if self.n_features is None and not self.features:
-            return rest
-        lacking = [name for name in self.features if name not in columns]
-        what = f"the column {lacking[0]!r}" if lacking else f"{self.n_features} columns"
-        raise ValueError(f"the model was trained on {what}, and the table has {_listed(columns)}")
+            if self.n_features in (None, len(found)):
+                return rest if self.n_features is None else found
+        raise ValueError(f"the model was trained on {self.n_features} columns, and the table has {_listed(columns)}")
+
+    def cut_batch(self, table: Batch) -> Batch:
+        """The rows of a data frame, which is the ``X`` of a batch."""
+        return self.cut(table.X, table.where)
 
     def cut(self, frame: Any, where: str = "", *, with_features: bool = True) -> Batch:
         """The rows of a data frame."""
+        if type(frame).__module__.split(".")[0] == "pyarrow":
+            frame = frame.to_pandas()
         wrapped = nw.from_native(frame, eager_only=True, pass_through=True)
         if not isinstance(wrapped, nw.DataFrame):
             raise TypeError(f"columns are named, and a {type(frame).__name__} has no names of columns")
         self.check(wrapped.columns)
         X: Any = None
         if with_features:
-            features = wrapped.select(self.find_features(wrapped.columns))
+            features = wrapped.select(nw.col(*self.find_features(wrapped.columns)))
             # A model that knows no names was trained on an array.
             has_names = self.features or not all(dtype.is_numeric() for dtype in features.schema.values())
             X = features.to_native() if has_names else features.to_numpy()
         return Batch(
             X,
             None if self.y is None else wrapped[self.y].to_native(),
-            wrapped.select(list(self.sensitive)).to_native(),
+            wrapped.select(nw.col(*self.sensitive)).to_native(),
             None if self.weight is None else wrapped[self.weight].to_native(),
             where,
         )
 
 
-def find_named(model: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Named | None:
-    """The columns that y, sensitive_features and sample_weight name; ``None`` if they are columns themselves."""
+def find_named(model: Any, y: Any, sensitive_features: Any, sample_weight: Any, table: Any = None) -> Named | None:
+    """The columns that y, sensitive_features and sample_weight name; ``None`` if they are columns themselves.
+
+    Texts may be either where there is no ``y``: they are names if the ``table``, if there is one, has such columns.
+    """
     sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
     by_name = isinstance(sensitive, list | tuple) and bool(sensitive) and all(isinstance(s, str) for s in sensitive)
     if not by_name or not (y is None or isinstance(y, str)):
+        return None
+    if y is None and table is not None and not set(sensitive) <= set(getattr(table, "columns", ())):
         return None
     if not (sample_weight is None or isinstance(sample_weight, str)):
         raise ValueError(

@@ -19,6 +19,11 @@ def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
     )
     import_optional("pandas", "reading Parquet files needs")
     for path in paths:
+        if ":/" in str(path):
+            raise ValueError(
+                f"{path} is elsewhere, and files are read from this machine; give a function that reads them in "
+                "batches, or use eifffel.dask"
+            )
         if not path.exists():
             raise FileNotFoundError(f"there is no file or folder {path}")
     called = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} other files"
@@ -39,8 +44,8 @@ def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
         features = named.find_features(columns)
     except ValueError as error:
         raise ValueError(f"{called}: {error}") from error
-    for file in files:
-        _check_file(file, dataset.schema, [*features, *named.others], arrow.types)
+    every = list(dict.fromkeys([*features, *named.others]))
+    schema = arrow.schema([_common_field(name, files, dataset.schema, arrow) for name in every])
 
     def read_parts(wanted: list[str]) -> Iterator[tuple[str, int, Any]]:
         """The name of a file, the number of a row in it, and rows from there on."""
@@ -48,7 +53,7 @@ def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
             # One group of rows after another: a scan of the whole would read a gigabyte ahead.
             row = 1
             for group in file.split_by_row_group():
-                for part in group.to_batches(schema=dataset.schema, columns=wanted, batch_size=ROWS_PER_BATCH):
+                for part in group.to_batches(schema=schema, columns=wanted, batch_size=ROWS_PER_BATCH):
                     yield file.path, row, part
                     row += len(part)
 
@@ -57,7 +62,7 @@ def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
         pending: list[tuple[str, int, Any]] = []
 
         def cut() -> Batch:
-            frame = arrow.Table.from_batches([part for *_, part in pending]).to_pandas()
+            frame = arrow.Table.from_batches([part for *_, part in pending]).to_pandas(ignore_metadata=True)
             return named.cut(frame, _name_stretch(pending), with_features=with_features)
 
         for found in read_parts(wanted):
@@ -71,21 +76,32 @@ def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
     return LocalBatches(lambda: read(with_features=True), lambda: read(with_features=False))
 
 
-def _check_file(file: Any, schema: Any, wanted: Sequence[str], types: Any) -> None:
-    """Raise if a file lacks a column, or has one of another kind: it would be read as missing values, or as text."""
-    own = file.physical_schema
-    for name in wanted:
-        if name not in own.names:
-            if f"({name} ==" in str(file.partition_expression):  # the name of the folder has it
-                continue
+def _common_field(name: str, files: Sequence[Any], schema: Any, arrow: Any) -> Any:
+    """A column with the type that it can be read as from all files.
+
+    Raises if one lacks it, or has it as another kind of values: it would be read as missing, or as text.
+    """
+    found: list[tuple[Any, Any]] = []
+    for file in files:
+        own = file.physical_schema
+        if name in own.names:
+            found.append((file, own.field(name).type))
+        elif f"({name} ==" not in str(file.partition_expression):  # else the name of a folder has it
             raise ValueError(
                 f"{file.path} has no column {name!r}, which other files have; it has {', '.join(own.names)}"
             )
-        one, other = (_kind(fields.field(name).type, types) for fields in (own, schema))
-        if "null" not in (one, other) and one != other:
-            raise ValueError(
-                f"{file.path} has the column {name!r} as {one}, and other files as {other}; make them alike"
-            )
+    found = [(file, type_) for file, type_ in found if not arrow.types.is_null(type_)]
+    types = list(dict.fromkeys(type_ for _, type_ in found))
+    if len(types) < 2:
+        return arrow.field(name, types[0] if types else schema.field(name).type)
+    kinds = {_kind(type_, arrow.types): (file, type_) for file, type_ in reversed(found)}
+    if len(kinds) > 1:
+        (one, (file, _)), (other, _) = list(kinds.items())[:2]
+        raise ValueError(f"{file.path} has the column {name!r} as {one}, and other files as {other}; make them alike")
+    if "numbers" in kinds:
+        whole = all(arrow.types.is_integer(type_) for type_ in types)
+        return arrow.field(name, arrow.int64() if whole else arrow.float64())
+    return arrow.field(name, arrow.string() if "text" in kinds else types[0])
 
 
 def _kind(type_: Any, types: Any) -> str:

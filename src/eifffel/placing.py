@@ -1,6 +1,6 @@
 """Rows in their leaves, batch by batch: what every pass over a model's leaves works on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -13,6 +13,9 @@ from eifffel.coding import Coding, Rows
 from eifffel.ensembles import EnsembleView
 from eifffel.seen import MOST_KINDS, SeenRows, hash_rows
 from eifffel.survey import Survey
+
+# Of a small group, so many kinds of rows are drawn if there are as many.
+LEAST_KINDS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +114,8 @@ class Placing:
         Whether the batch is all there is. Of others, what may be needed later is found out while they are at hand.
     half : bool
         Whether to place a half of the rows only (`Rows.halve`).
-    last : int, optional
-        The largest `PlacedRows.kind` that is placed.
+    last : ndarray of shape (n_groups * n_labels,), optional
+        Of each cell, the largest `PlacedRows.kind` that is placed.
     """
 
     view: EnsembleView
@@ -124,17 +127,16 @@ class Placing:
     n_jobs: int | None = None
     verbose: int = 0
     half: bool = False
-    last: int | None = None
+    last: np.ndarray | None = None
 
     def check(self, batch: Batch) -> CheckedRows:
         """Rows that can be placed."""
         (X,) = indexable(batch.X)
-        given = (X, batch.y, batch.sensitive_features, batch.sample_weight)
-        rows = self.coding.encode(*given, rows=self.rows, whole=False, scale=self.survey.scale)
+        rows = self.coding.encode_batch(batch, rows=self.rows, whole=False, scale=self.survey.scale)
         kind = None if self.alone else hash_rows(X)
-        chosen = rows.halve() if self.half else np.ones(len(rows.group), bool)
+        chosen = halve(rows, kind) if self.half else np.ones(len(rows.group), bool)
         if self.last is not None and kind is not None:
-            chosen &= kind <= np.uint64(self.last)
+            chosen &= kind <= self.last[rows.cell]
         if not chosen.all():
             part = np.flatnonzero(chosen)
             X, rows, kind = _safe_indexing(X, part), rows.take(part), None if kind is None else kind[part]
@@ -209,36 +211,91 @@ class RowsInLeaves:
     def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
         """A pass over the rows; see `Batches.reduce`."""
         progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-        found = self.placed.reduce(work, merge, description=description, **progress)
+        return self._found(self.placed.reduce(work, merge, description=description, **progress))
+
+    def _found(self, found: Any) -> Any:
+        """What a pass found; no row at all is a mistake."""
         if found is None:
             self.check_same(np.zeros_like(self.cells))
         return found
 
-    def sample(self, seen: SeenRows | None = None, *, half: bool = False) -> PlacedRows | None:
-        """All rows if they are few and at hand, else those whose kinds have the lowest numbers, equal ones together.
+    @property
+    def n_of_cell(self) -> np.ndarray:
+        """How many kinds of rows of each cell a sample should have: each in its share, and of small ones all."""
+        share = self.cells.ravel() / self.cells.sum()
+        return np.maximum(np.ceil(MOST_KINDS * share).astype(np.int64), LEAST_KINDS)
 
-        ``half`` takes them from a half of the rows (`Rows.halve`); ``None`` if that has none. ``seen`` are the kinds,
-        where they are known.
+    def sample(self, totals: np.ndarray, lowest: Sequence[SeenRows] | None = None) -> PlacedRows:
+        """All rows if they are few and at hand, else of each cell those whose kinds have the lowest numbers.
+
+        Equal rows are one that weighs as much, and a cell of the sample weighs as much as all rows of it, which is in
+        ``totals``. ``lowest`` are the kinds of each cell, where rows are not at hand.
         """
         alone: PlacedRows | None = self.placed.alone
+        if alone is not None and len(alone) <= MOST_KINDS:
+            return alone
         if alone is not None:
-            if half:
-                alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
-            if len(alone) <= MOST_KINDS:
-                return alone if len(alone) else None
-            kind = hash_rows(alone.X)
-            part = np.flatnonzero(kind <= np.uint64(SeenRows.of_kinds(kind).last))
-            return join_equal(replace(alone, kind=kind).take(part, self.name))
+            alone = replace(alone, kind=hash_rows(alone.X))
+            lowest = find_lowest(alone, self.n_of_cell)
+        assert lowest is not None
+        last = np.array([seen.last for seen in lowest], np.uint64)
+        sample = self._draw(last, half=False) if alone is None else _take_lowest(alone, last)
+        assert sample is not None
+        return reweigh(sample, totals)
+
+    def sample_any(self, *, half: bool = False) -> PlacedRows | None:
+        """The same without a look at groups and labels; of a ``half`` of the rows, ``None`` if that has none."""
+        alone: PlacedRows | None = self.placed.alone
+        if alone is None:
+            progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
+            seen = self._found(
+                self.given.reduce(see_batch, SeenRows.join, description="looking for a sample", **progress)
+            )
+            return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
+        if half:
+            alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
+        if len(alone) <= MOST_KINDS:
+            return alone if len(alone) else None
+        kind = hash_rows(alone.X)
+        last = np.full(self.cells.size, SeenRows.of_kinds(kind).last, np.uint64)
+        return _take_lowest(replace(alone, kind=kind), last)
+
+    def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
+        work = partial(_sample, replace(self.placing, half=half, last=last))
         progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-        if seen is None:
-            seen = self.given.reduce(see_batch, SeenRows.join, description="looking for a sample", **progress)
-        placing = replace(self.placing, half=half, last=seen.last)
-        return self.given.reduce(partial(_sample, placing), join_samples, description="drawing a sample", **progress)
+        sample: PlacedRows | None = self.given.reduce(work, join_samples, description="drawing a sample", **progress)
+        return sample
+
+
+def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
+    """Which rows of a batch are in a half of them; what is in them decides which half of an odd number is."""
+    return rows.halve(0 if kind is None else int(kind.sum() & np.uint64(1)))
+
+
+def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[SeenRows, ...]:
+    """Of each cell the kinds with the lowest numbers."""
+    assert placed.kind is not None
+    cell = placed.rows.cell
+    return tuple(SeenRows.of_kinds(placed.kind[cell == k], int(most)) for k, most in enumerate(n_of_cell))
 
 
 def see_batch(batch: Batch) -> SeenRows:
     """The kinds of the rows of a batch."""
     return SeenRows.of(batch.X)
+
+
+def _take_lowest(placed: PlacedRows, last: np.ndarray) -> PlacedRows:
+    assert placed.kind is not None
+    return join_equal(placed.take(np.flatnonzero(placed.kind <= last[placed.rows.cell]), placed.name))
+
+
+def reweigh(sample: PlacedRows, totals: np.ndarray) -> PlacedRows:
+    """The same rows, each cell weighing as much as all of it does, by its ``totals``, up to a common factor."""
+    rows = sample.rows
+    own = np.maximum(rows.weigh_cells(), 1)
+    digits = max(0, 40 - int(np.log2(max(int(totals.sum()), 1))))
+    weight = np.rint(np.ldexp(rows.weight * (totals / own).ravel()[rows.cell], digits)).astype(np.int64)
+    return replace(sample, rows=replace(rows, weight=weight))
 
 
 def _sample(placing: Placing, batch: Batch) -> PlacedRows | None:

@@ -1,7 +1,9 @@
 """SeenRows: whether rows are among those that leaves were scored by, told from what is in them."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -32,11 +34,14 @@ class SeenRows:
         How many rows there are of each kind.
     last : int
         The largest number that would have been kept.
+    most : int
+        How many kinds are kept.
     """
 
     kind: np.ndarray
     count: np.ndarray
     last: int = LARGEST
+    most: int = MOST_KINDS
 
     @classmethod
     def of(cls, X: Any) -> "SeenRows":
@@ -44,9 +49,9 @@ class SeenRows:
         return X if isinstance(X, SeenRows) else cls.of_kinds(hash_rows(X))
 
     @classmethod
-    def of_kinds(cls, kind: np.ndarray) -> "SeenRows":
+    def of_kinds(cls, kind: np.ndarray, most: int | None = None) -> "SeenRows":
         """From the kind of each row."""
-        return cls(*np.unique(kind, return_counts=True))._lowest()
+        return cls(*np.unique(kind, return_counts=True), most=MOST_KINDS if most is None else most)._lowest()
 
     def join(self, other: "SeenRows") -> "SeenRows":
         """Both together."""
@@ -54,14 +59,14 @@ class SeenRows:
         one, two = self._below(last), other._below(last)
         kind, place = np.unique(np.concatenate([one.kind, two.kind]), return_inverse=True)
         count = np.bincount(place.ravel(), np.concatenate([one.count, two.count])).astype(np.int64)
-        return SeenRows(kind, count, last)._lowest()
+        return SeenRows(kind, count, last, self.most)._lowest()
 
     def _lowest(self) -> "SeenRows":
-        return self if len(self.kind) <= MOST_KINDS else self._below(int(self.kind[MOST_KINDS - 1]))
+        return self if len(self.kind) <= self.most else self._below(int(self.kind[self.most - 1]))
 
     def _below(self, last: int) -> "SeenRows":
         n_kinds = int(np.searchsorted(self.kind, np.uint64(last), side="right"))
-        return SeenRows(self.kind[:n_kinds], self.count[:n_kinds], last)
+        return replace(self, kind=self.kind[:n_kinds], count=self.count[:n_kinds], last=last)
 
     def overlap(self, other: "SeenRows") -> bool:
         """Whether half of these rows or more are among the others, or half of the others among these."""
@@ -87,27 +92,32 @@ def hash_rows(X: Any) -> np.ndarray:
         entries = X.tocoo()
         total = np.zeros(X.shape[0], np.uint64)
         np.add.at(total, entries.row, _mix(entries.data.astype(np.float64), entries.col.astype(np.uint64)))
-        return total
+        return _spread(total)
     total = np.zeros(1, np.uint64)
-    for place, (_, column) in enumerate(named_columns(X)):
+    for place, column in enumerate(_columns(X)):
         if column.dtype.kind not in "iufb":
             values = column.tolist()
-            number = {value: _hash_text(_plain(value)) for value in set(values)}
+            number = {value: _number(value) for value in set(values)}
             column = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
         total = total + _mix(column.astype(np.float64), np.uint64(place))
-    return total
+    return _spread(total)
 
 
-def _plain(value: Any) -> str | None:
-    """A value as text, ``None`` where it is missing."""
-    return None if value is None or type(value).__name__ in ("NAType", "NaTType") else str(value)
+def _columns(X: Any) -> Iterator[np.ndarray]:
+    """The columns of a table, each value as it is, whatever others there are."""
+    if hasattr(X, "columns"):
+        yield from (column for _, column in named_columns(X))
+    else:
+        yield from np.asarray(X).T
 
 
-def _hash_text(text: str | None) -> int:
-    """A number for a text, which a float64 holds."""
-    if text is None:
-        return 0
-    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=6).digest(), "little")
+def _number(value: Any) -> float:
+    """A number for a value: itself if it is one, NaN where it is missing, else from its text."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return np.nan
+    if isinstance(value, Real):
+        return float(value)
+    return float(int.from_bytes(blake2b(str(value).encode(errors="surrogatepass"), digest_size=6).digest(), "little"))
 
 
 def _mix(value: np.ndarray, place: np.ndarray | np.uint64) -> np.ndarray:
@@ -116,3 +126,9 @@ def _mix(value: np.ndarray, place: np.ndarray | np.uint64) -> np.ndarray:
     mixed = value.view(np.uint64) ^ (np.asarray(place + np.uint64(1)) * MIX)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * MIX
     return np.where(value == 0, np.uint64(0), mixed ^ (mixed >> np.uint64(29)))
+
+
+def _spread(total: np.ndarray) -> np.ndarray:
+    """Numbers spread over all there are, so that no kind of row has a low one for what is in it, such as zeros."""
+    total = (total ^ (total >> np.uint64(32)) ^ MIX) * MIX
+    return total ^ (total >> np.uint64(29))

@@ -12,6 +12,7 @@ from eifffel.batches import Batch, Batches
 from eifffel.groups import (
     INTERSECTION,
     Groups,
+    ReadColumn,
     Values,
     check_few,
     join_values,
@@ -118,23 +119,20 @@ def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 
 def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
     """Survey some rows."""
     n_rows = len(batch)
-    like = batch.like
-    read = read_columns(split_columns(batch.sensitive_features), like, missing, rows=rows)
-    values = [column.values for column in read]
+    read = read_batch(batch, missing, rows)
+    values = [column.values for column in read.columns]
     columns = tuple(tuple(with_unknown(column, missing)) for column in values)
     check_few(values, prod(map(len, columns)))
     groups = Groups(columns, tuple(column.name for column in values), INTERSECTION, missing)
-    code, known = groups.encode_read(read)
+    code, known = groups.encode_read(read.columns)
     weight = None if batch.sample_weight is None else check_weight(batch.sample_weight, n_rows, rows)
     counts = np.ones(n_rows, bool) if known is None else known
     if weight is not None:
         counts = counts & (weight > 0)
-    check_aligned(f"y of {rows}", batch.y, like)
     labels: list[Any] | None = None
     cell = code.astype(np.int64)
-    if batch.y is not None:
-        found, labels, _ = read_column(f"y of {rows}", batch.y)
-        check_length(f"y of {rows}", found, n_rows)
+    if read.labels is not None:
+        found, labels = read.labels
         if len(labels) > MOST_LABELS:
             raise ValueError(f"y of {rows} has {len(labels)} labels, {listed(labels)}, and {MOST_LABELS} are the most")
         cell = cell * len(labels) + _place(found, labels)
@@ -154,6 +152,28 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
             batch.where,
         ),
     )
+
+
+class ReadBatch(NamedTuple):
+    """The columns of groups of a batch, and its labels, each and the distinct ones."""
+
+    columns: list[ReadColumn]
+    labels: tuple[np.ndarray, list[Any]] | None
+
+
+def read_batch(batch: Batch, missing: str, rows: str) -> ReadBatch:
+    """Read groups and labels, once; ``rows`` names them in errors."""
+    if "read" not in batch.memo:
+        columns = read_columns(split_columns(batch.sensitive_features), batch.like, missing, rows=rows)
+        labels, what = None, f"y of {rows}"
+        check_aligned(what, batch.y, batch.like)
+        if batch.y is not None:
+            found, distinct, _ = read_column(what, batch.y)
+            check_length(what, found, len(batch))
+            labels = (found, distinct)
+        batch.memo["read"] = ReadBatch(columns, labels)
+    read: ReadBatch = batch.memo["read"]
+    return read
 
 
 def check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:

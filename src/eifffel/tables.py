@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eifffel._validation import check_select_on, check_table
-from eifffel.batches import Batch, Batches, LocalBatches, OneBatch
+from eifffel.batches import Batch, Batches, LocalBatches, OneBatch, do_named
 from eifffel.named import Named, find_named, shown
 from eifffel.parquet import read_parquet
 
@@ -28,7 +28,7 @@ def read_rows(
             f"{what} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
             "which go to where its partitions are"
         )
-    named = find_named(model, y, sensitive_features, sample_weight)
+    named = find_named(model, y, sensitive_features, sample_weight, X if _is_table(X) else None)
     files = [X] if isinstance(X, str | os.PathLike) else X
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
         if named is None:
@@ -72,10 +72,7 @@ def _read_batches(read: Callable[[], Any], named: Named | None) -> LocalBatches:
         for number, batch in enumerate(given, start=1):
             where = f"batch {number}"
             if named is not None:
-                try:
-                    yield named.cut(batch, where)
-                except (TypeError, ValueError) as error:
-                    raise type(error)(f"{where}: {error}") from error
+                yield do_named(named.cut_batch, Batch(batch, None, None, None, where))
             elif isinstance(batch, tuple | list) and len(batch) in (3, 4):
                 yield replace(Batch(*batch), where=where)
             else:

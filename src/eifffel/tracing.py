@@ -1,9 +1,10 @@
 """trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
+
+import numpy as np
 
 from eifffel._validation import (
     COLLECTIONS,
@@ -184,7 +185,8 @@ def trace_batches(
 ) -> FairnessPath:
     """`trace_path` for rows in batches; ``groups`` may be known beforehand, whether or not all have scoring rows."""
     check_n_jobs(n_jobs)
-    check_number("memory_budget", memory_budget, at_least=0)
+    if memory_budget != np.inf:
+        check_number("memory_budget", memory_budget, at_least=0)
     resolve_strategy(strategy, find_view(model))
     check_choice("direction", direction, DIRECTIONS)
     check_choice("missing", missing, MISSING)
@@ -224,7 +226,8 @@ def trace_batches(
     chosen_on.check()
 
     # The first pass.
-    counted = count_rows(view, scored, **work)
+    may_shift = strategy == "shift" or (strategy == AUTO and (not view.votes or len(asked.names) > 2))
+    counted = count_rows(view, scored, sampled=may_shift, **work)
     if len(groups) == 2:
         privileged = _find_privileged(groups, counted, asked)
         if privileged is not None:  # code 1 from here on
@@ -236,7 +239,7 @@ def trace_batches(
             chosen_on = scored if selection is None else chosen_on.swap_groups(coding)
 
     strategy = resolve_strategy(strategy, view, asked)
-    draw: Callable[[], Any] = cache(partial(scored.sample, counted.seen))
+    draw = cache(partial(scored.sample, counted.leaves.totals, counted.lowest))
     edits = STRATEGIES[strategy].order(
         view,
         scored,
@@ -244,7 +247,7 @@ def trace_batches(
         asked,
         direction=direction,
         draw=draw,
-        draw_ahead=None if selection is None else partial(chosen_on.sample, half=keep_apart),
+        draw_ahead=None if selection is None else partial(chosen_on.sample_any, half=keep_apart),
         n_jobs=n_jobs,
     )
     if not STRATEGIES[strategy].flips:

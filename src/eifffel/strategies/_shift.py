@@ -233,7 +233,8 @@ def _parity(
     """The lambda at which these rows show no discrimination; the last, if that never or already is so."""
     order = order.on_rows(view, placed.index, n_jobs=n_jobs)
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
-    reached = constraint.worst(favorable, placed.rows.weigh_cells()).value <= 0
+    favorable, totals = (placed.rows.for_ratios(units) for units in (favorable, placed.rows.weigh_cells()))
+    reached = constraint.worst(favorable, totals).value <= 0
     return float(order.positions[np.argmax(reached) or -1])
 
 
