@@ -49,7 +49,7 @@ def trace_path(
 
     The model is sent to every worker, and each pass sends back counts. For ``strategy="leaf"`` and ``"tree"`` the path
     is that of the same rows in memory, bit for bit, however they are partitioned. For ``"shift"`` the direction is
-    fitted on a sample of at most 100,000 kinds of rows, which is chosen by a hash of what is in them; its leaf indices
+    fitted on a sample of about 100,000 kinds of rows, which is chosen by a hash of what is in them; its leaf indices
     travel, without features. Rows are then counted exactly at 10,000 steps, which are quantiles of that sample's.
 
     Parameters

@@ -275,8 +275,8 @@ def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
 def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[SeenRows, ...]:
     """Of each cell the kinds with the lowest numbers."""
     assert placed.kind is not None
-    cell = placed.rows.cell
-    return tuple(SeenRows.of_kinds(placed.kind[cell == k], int(most)) for k, most in enumerate(n_of_cell))
+    cell, counts = placed.rows.cell, placed.rows.weight > 0
+    return tuple(SeenRows.of_kinds(placed.kind[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
 
 
 def see_batch(batch: Batch) -> SeenRows:

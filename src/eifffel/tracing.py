@@ -104,8 +104,9 @@ def trace_path(
         scoring rows, as in the paper; selecting a step then warns. Each entry is what it is for the scoring rows:
         ``("later/", "hired", "sex")``, or ``(batches, None, None)``.
     keep_apart : bool
-        Where a shift is to bound several differences: let half of the selection rows have no part in how they are
-        weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs other rows still.
+        Where a shift is to bound several differences: let half of the selection rows, or of each batch of them, have no
+        part in how they are weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs
+        other rows still.
     privileged : group, optional
         The privileged group, which all others are compared with; a dict of them by attribute where there are several.
         By default, of two groups the one that the model favours on the scoring rows; of more, and of both rates of
