@@ -281,8 +281,9 @@ def draw_picture(records: list[dict[str, Any]], path: Path) -> None:
             if by == "trees":
                 ax.set_xticks(sorted({r["trees"] for r in records}), minor=False)
                 ax.get_xaxis().set_major_formatter(matplotlib.ticker.ScalarFormatter())
-                ax.minorticks_off()
-    axes[0, 0].legend(fontsize=9)
+                ax.xaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+            ax.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+    axes[0, 0].legend(fontsize=8, loc="lower right")
     figure.savefig(path, dpi=110)
 
 
