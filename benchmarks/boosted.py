@@ -250,7 +250,7 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
     """The ways to fit a direction that were tried, the product's last."""
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
-    target = _shift._row_weights(rows)
+    target = _shift.weigh_rows(rows, _shift._weigh_cells(view, placed, PARITY, None, None, N_JOBS)[0])
     squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight, target, N_JOBS)
     yield "shrunk means of leaves", squares._spread(weight * target) / (squares.rows_of_leaf + 5) / view.n_trees
     stages = np.zeros(view.n_leaves)

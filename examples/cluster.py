@@ -83,7 +83,7 @@ def main() -> None:
         f"\nLater, the edited model itself selects {rates['man']:.1%} of the men and {rates['woman']:.1%} of the women."
     )
     print(audited.verdict(choice))
-    path.plot(epsilon=EPSILON).figure_.savefig("cluster.png")
+    path.plot(epsilon=EPSILON, confidence=0.95).figure_.savefig("cluster.png")
     print("The trade-off is in cluster.png.")
 
 

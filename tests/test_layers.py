@@ -27,6 +27,7 @@ LAYERS = [
     ["coding", "seen"],
     ["survey"],
     ["batches", "groups"],
+    ["values"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

@@ -17,7 +17,8 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 
 from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction, check_table
 from eifffel.coding import Coding, Rows, check_split, check_trainable, spread_weight
-from eifffel.groups import Groups, read_two_groups, take_rows
+from eifffel.groups import Groups, read_two_groups
+from eifffel.values import take_rows
 
 SELECT_ON = ("validation", "train")
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from joblib import effective_n_jobs
 from tqdm.auto import tqdm
@@ -15,6 +15,17 @@ PAIRS_WORTH_A_THREAD = 1 << 24
 def jobs_for(n_pairs: int, n_jobs: int | None) -> int | None:
     """The jobs to take for sums over (row, tree) pairs: one where there is little to do."""
     return n_jobs if n_pairs >= PAIRS_WORTH_A_THREAD else 1
+
+
+class Bar(NamedTuple):
+    """A progress bar that appears once its work has taken a second, if at all."""
+
+    description: str
+    verbose: int = 0
+
+    def open(self, total: int | None, **options: Any) -> Any:
+        """The bar itself, to be used in a ``with`` block."""
+        return tqdm(total=total, desc=self.description, disable=not self.verbose, delay=1, leave=False, **options)
 
 
 def run_threads(
@@ -32,7 +43,7 @@ def run_threads(
     A progress bar appears with ``verbose`` once the work has taken a second.
     """
     n_threads = min(effective_n_jobs(n_jobs), len(arguments))
-    progress = tqdm(total=len(arguments), desc=description, disable=not verbose, delay=1, leave=False)
+    progress = Bar(description, verbose).open(len(arguments))
     with progress, ThreadPoolExecutor(n_threads) as executor:
         # One thread is the caller's own: no pool to start, and a traceback without it.
         results = map(function, arguments) if n_threads == 1 else executor.map(function, arguments)

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from sklearn.utils.validation import _num_samples
-from tqdm.auto import tqdm
+
+from eifffel._parallel import Bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +56,11 @@ class Batches(ABC):
 
     @abstractmethod
     def reduce(
-        self,
-        work: Callable[[Any], Any],
-        merge: Callable[[Any, Any], Any],
-        *,
-        description: str,
-        verbose: int = 0,
-        n_rows: int | None = None,
+        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
     ) -> Any:
         """``merge`` together what ``work`` gives for each batch; ``None`` if there are no rows.
 
-        ``n_rows`` is how many there are, if that is known, for the progress bar.
+        ``n_rows`` is how many there are, if that is known, for the ``bar``.
         """
 
     @property
@@ -92,7 +87,9 @@ class OneBatch(Batches):
     def map(self, function: Callable[[Any], Any], budget: float = 0) -> "OneBatch":
         return OneBatch(self, function)
 
-    def reduce(self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], **progress: Any) -> Any:
+    def reduce(
+        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
+    ) -> Any:
         return work(self.alone) if len(self.alone) else None
 
 
@@ -145,18 +142,10 @@ class LocalBatches(Batches):
         return LocalBatches(lambda: iter(self), function=function, budget=budget)
 
     def reduce(
-        self,
-        work: Callable[[Any], Any],
-        merge: Callable[[Any, Any], Any],
-        *,
-        description: str,
-        verbose: int = 0,
-        n_rows: int | None = None,
+        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
     ) -> Any:
         total: Any = None
-        with tqdm(
-            total=n_rows, desc=description, unit=" rows", unit_scale=True, disable=not verbose, delay=1, leave=False
-        ) as progress:
+        with bar.open(n_rows, unit=" rows", unit_scale=True) as progress:
             for batch in self:
                 total = merge_found(merge, total, do_named(work, batch))
                 progress.update(len(batch))

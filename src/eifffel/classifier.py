@@ -20,12 +20,13 @@ from eifffel._validation import (
 from eifffel.batches import Batch, OneBatch
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
 from eifffel.ensembles import find_view, view_ensemble
-from eifffel.groups import EACH, ERROR, Groups, read_groups
+from eifffel.groups import EACH, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
 from eifffel.selection import EPSILON, Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
 from eifffel.tracing import trace_batches
+from eifffel.values import ERROR
 
 UNCHANGED: Any = "unchanged"
 

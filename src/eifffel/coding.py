@@ -9,8 +9,9 @@ import numpy as np
 
 from eifffel._validation import LabelSets, check_known, equal
 from eifffel.batches import Batch
-from eifffel.groups import Groups, match_group
+from eifffel.groups import Groups
 from eifffel.survey import Survey, WeightScale, check_weight, common_divisor, read_batch
+from eifffel.values import match_group
 
 
 @dataclass(frozen=True, eq=False)

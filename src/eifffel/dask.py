@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from eifffel._optional import import_optional
+from eifffel._parallel import Bar
 from eifffel._validation import check_select_on
 from eifffel.batches import Batch, Batches, do_named, merge_found
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
-from eifffel.groups import EACH, ERROR
+from eifffel.groups import EACH
 from eifffel.named import Named, find_named
 from eifffel.path import FairnessPath
 from eifffel.strategies import ANY, AUTO
 from eifffel.tracing import trace_batches
+from eifffel.values import ERROR
 
 # What so many partitions gave is merged at once.
 MERGED_AT_ONCE = 8
@@ -225,13 +225,7 @@ class Partitions(Batches):
         return Partitions(self._client, self._columns, self._columns, self._named, with_features=False)
 
     def reduce(
-        self,
-        work: Callable[[Any], Any],
-        merge: Callable[[Any, Any], Any],
-        *,
-        description: str,
-        verbose: int = 0,
-        n_rows: int | None = None,
+        self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
     ) -> Any:
         dask, distributed = import_optional("dask", "eifffel.dask needs"), import_optional("distributed", "it needs")
         errand = Errand(self._named, (*self._functions, work), self._with_features)
@@ -250,9 +244,7 @@ class Partitions(Batches):
             finished.add(future)
         del tasks, future
         unmerged: list[Any] = []
-        with tqdm(
-            total=n_parts, desc=description, unit=" partitions", disable=not verbose, delay=1, leave=False
-        ) as progress:
+        with bar.open(n_parts, unit=" partitions") as progress:
             for future in finished:
                 if future.status != "finished":
                     _raise(future, number.get(future.key), n_parts)

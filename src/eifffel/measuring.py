@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.coding import Rows
+from eifffel.batches import Batches
+from eifffel.coding import Coding, Rows
 from eifffel.constraints import Constraint
 from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import ViewMismatchError
-from eifffel.placing import PlacedRows, RowsInLeaves, halve
+from eifffel.placing import PlacedRows, Placing, RowsInLeaves, halve
 from eifffel.seen import SeenRows
 from eifffel.strategies import EditOrder
+from eifffel.survey import survey_batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,10 @@ class Measured:
         favorable, totals = self.favorable + other.favorable, self.totals + other.totals
         return Measured(favorable, totals, self.n_rows + other.n_rows, self.unit)
 
+    @property
+    def has_labels(self) -> bool:
+        return self.totals.shape[-1] == 2
+
     def path_counts(self, name: str, constraint: Constraint) -> PathCounts:
         """The counts of a path; ``name`` is what the rows are called."""
         whole = isinstance(self.unit, int)
@@ -129,6 +135,26 @@ def measure_rows(
     found: Found = chosen_on.reduce(work, Found.join, "replaying edits")
     chosen_on.check_same(found.all.n_rows)
     return found
+
+
+def measure_given(
+    view: EnsembleView,
+    coding: Coding,
+    given: Batches,
+    order: EditOrder,
+    constraint: Constraint,
+    *,
+    n_jobs: int | None,
+    verbose: int,
+) -> tuple[PathCounts, Found]:
+    """Measure every step on rows as they are given, and all that was found of them."""
+    name, called = "measured rows", "the measured rows"
+    survey = survey_batches(given, coding.groups.missing, rows=called, verbose=verbose)
+    placing = Placing(view, coding, survey, name, called, given.alone is not None, n_jobs, verbose)
+    rows = RowsInLeaves.of(given, placing)
+    constraint = constraint.on_rows(rows.cells, rows=called)
+    found = measure_rows(view, rows, order, n_jobs=n_jobs, verbose=verbose)
+    return found.all.path_counts(name, constraint), found
 
 
 def measure_batch(

@@ -21,7 +21,8 @@ from eifffel._validation import (
     split_favorable,
 )
 from eifffel.coding import Coding
-from eifffel.groups import EACH, ERROR, Groups, read_groups
+from eifffel.groups import EACH, Groups, read_groups
+from eifffel.values import ERROR
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

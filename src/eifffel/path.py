@@ -25,15 +25,13 @@ from eifffel.exceptions import (
 from eifffel.flips import list_flips
 from eifffel.groups import Groups, show_group
 from eifffel.leaves import LeafCounts
-from eifffel.measuring import RowsAtHand, measure_rows
+from eifffel.measuring import RowsAtHand, measure_given
 from eifffel.objective import Objective, check_objective
-from eifffel.placing import Placing, RowsInLeaves
 from eifffel.record import attach_record, make_record
 from eifffel.rules import Rule, read_rules
 from eifffel.seen import SeenRows
 from eifffel.selection import NONE_APART, Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
-from eifffel.survey import survey_batches
 from eifffel.tables import read_rows
 from eifffel.verdict import Verdict, say_verdict
 
@@ -389,21 +387,17 @@ class FairnessPath:
 
     def measure_batches(self, given: Batches, *, n_jobs: int | None = None, verbose: int = 0) -> "FairnessPath":
         """`measure` for rows in batches."""
-        view, name = self._view(), "the measured rows"
-        survey = survey_batches(given, self.grouping.missing, rows=name, verbose=verbose)
+        view = self._view()
         coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
-        placing = Placing(view, coding, survey, "measured rows", name, given.alone is not None, n_jobs, verbose)
-        rows = RowsInLeaves.of(given, placing)
-        constraint = self.constraint.on_rows(rows.cells, rows=name)
-        found = measure_rows(view, rows, self.order, n_jobs=n_jobs, verbose=verbose)
-        counts = found.all.path_counts("measured rows", constraint)
+        counts, found = measure_given(view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose)
         known = None
         if found.seen is not None:
             known = self.scored is not None and found.seen.overlap(SeenRows.of(self.scored))
+        accuracy_counts = counts if found.all.has_labels else self.accuracy_counts
         return replace(
             self,
             counts=counts,
-            accuracy_counts=self.accuracy_counts if survey.labels is None else counts,
+            accuracy_counts=accuracy_counts,
             certain_counts=counts,
             at_hand=found.at_hand,
             known=known,

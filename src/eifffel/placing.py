@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
+from eifffel._parallel import Bar
 from eifffel.batches import Batch, Batches
 from eifffel.coding import Coding, Rows
 from eifffel.ensembles import EnsembleView
@@ -210,8 +211,7 @@ class RowsInLeaves:
 
     def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
         """A pass over the rows; see `Batches.reduce`."""
-        progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-        return self._found(self.placed.reduce(work, merge, description=description, **progress))
+        return self._found(self.placed.reduce(work, merge, Bar(description, self.placing.verbose), self.n_rows))
 
     def _found(self, found: Any) -> Any:
         """What a pass found; no row at all is a mistake."""
@@ -247,10 +247,8 @@ class RowsInLeaves:
         """The same without a look at groups and labels; of a ``half`` of the rows, ``None`` if that has none."""
         alone: PlacedRows | None = self.placed.alone
         if alone is None:
-            progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-            seen = self._found(
-                self.given.reduce(see_batch, SeenRows.join, description="looking for a sample", **progress)
-            )
+            bar = Bar("looking for a sample", self.placing.verbose)
+            seen = self._found(self.given.reduce(see_batch, SeenRows.join, bar, self.n_rows))
             return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
         if half:
             alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
@@ -262,8 +260,8 @@ class RowsInLeaves:
 
     def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
         work = partial(_sample, replace(self.placing, half=half, last=last))
-        progress: dict[str, Any] = {"n_rows": self.n_rows, "verbose": self.placing.verbose}
-        sample: PlacedRows | None = self.given.reduce(work, join_samples, description="drawing a sample", **progress)
+        bar = Bar("drawing a sample", self.placing.verbose)
+        sample: PlacedRows | None = self.given.reduce(work, join_samples, bar, self.n_rows)
         return sample
 
 

@@ -7,20 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from eifffel._parallel import Bar
 from eifffel._validation import check_aligned, check_length, listed, read_column
 from eifffel.batches import Batch, Batches
-from eifffel.groups import (
-    INTERSECTION,
-    Groups,
-    ReadColumn,
-    Values,
-    check_few,
-    join_values,
-    match_group,
-    read_columns,
-    split_columns,
-    with_unknown,
-)
+from eifffel.groups import INTERSECTION, Groups, check_few
+from eifffel.values import ReadColumn, Values, join_values, match_group, read_columns, split_columns, with_unknown
 
 # More labels are a mistake, such as a column of amounts.
 MOST_LABELS = 1000
@@ -104,8 +95,7 @@ def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 
     found = batches.without_features.reduce(
         partial(survey_batch, missing=missing, rows=rows),
         Survey.join,
-        description="reading groups and labels",
-        verbose=verbose,
+        Bar("reading groups and labels", verbose),
     )
     if found is None:
         raise ValueError(f"there are no rows: {rows} are empty")

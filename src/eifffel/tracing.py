@@ -20,7 +20,7 @@ from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, 
 from eifffel.counts import PathCounts
 from eifffel.ensembles import find_view, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
-from eifffel.groups import EACH, ERROR, MISSING, Groups, make_groups
+from eifffel.groups import EACH, Groups, make_groups
 from eifffel.leaves import Counted, count_rows
 from eifffel.measuring import measure_rows
 from eifffel.path import FairnessPath
@@ -29,6 +29,7 @@ from eifffel.seen import SeenRows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
 from eifffel.survey import survey_batches
 from eifffel.tables import read_rows, read_selection
+from eifffel.values import ERROR, MISSING
 
 # Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
 MEMORY_BUDGET = 4e9

@@ -20,13 +20,14 @@ from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, hash_file
 from eifffel.coding import Coding, check_split
 from eifffel.constraints import check_constraint, make_constraint
-from eifffel.groups import COMBINE, MISSING, read_groups
+from eifffel.groups import COMBINE, read_groups
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import summarize
 from eifffel.report._save import render_json
 from eifffel.selection import EPSILON, check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 from eifffel.tracing import trace_batches
+from eifffel.values import MISSING
 
 SELECTION_FRACTION = 0.25
 # What of a task says how groups are compared.

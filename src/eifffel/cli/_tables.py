@@ -22,7 +22,8 @@ from eifffel._validation import check_binary_labels, check_favorable
 from eifffel._writing import write_whole
 from eifffel.cli._progress import UntilClosed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
-from eifffel.groups import EACH, ERROR, INTERSECTION, MOST_GROUPS, OWN_GROUP
+from eifffel.groups import EACH, INTERSECTION, MOST_GROUPS
+from eifffel.values import ERROR, OWN_GROUP
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"

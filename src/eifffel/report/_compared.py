@@ -5,9 +5,10 @@ from typing import Any
 
 from eifffel._validation import LabelSets, find_label_sets, read_labels, split_favorable
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
-from eifffel.groups import EACH, ERROR, OWN_GROUP, Groups, match_names, read_groups
+from eifffel.groups import EACH, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
+from eifffel.values import ERROR, OWN_GROUP, match_names
 
 Record = dict[str, Any]
 

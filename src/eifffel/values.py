@@ -1,0 +1,155 @@
+"""Columns of sensitive_features, as they are given -> what is in them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from eifffel._validation import check_aligned, check_length, listed, read_column
+
+ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
+MISSING = (ERROR, OWN_GROUP, DROP)
+# What people whose group is not known are called where they are a group of their own.
+UNKNOWN = "(missing)"
+REMEDY = (
+    "drop those rows, say which group they are of, or pass missing='own-group' to count them as a group or "
+    "missing='drop' to leave them out of all counts"
+)
+Named = TypeVar("Named", bound=tuple[Any, ...])
+
+
+class Values(NamedTuple):
+    """What is in a column of sensitive_features: its name, its values, sorted, and whether some rows have none."""
+
+    name: str
+    values: list[Any]
+    gaps: bool
+
+    def join(self, other: "Values") -> "Values":
+        """What is in either of two parts of a column."""
+        found: dict[Any, Any] = {}
+        for value in (*self.values, *other.values):
+            if isinstance(found.setdefault(value, value), float):  # a gap elsewhere makes floats of whole numbers
+                found[value] = value
+        what = name_column("sensitive_features", self.name)
+        return Values(self.name, _sorted(what, list(found.values())), self.gaps or other.gaps)
+
+
+class ReadColumn(NamedTuple):
+    """A column of sensitive_features: what is in it, the values of the rows that have one, and which have none."""
+
+    values: Values
+    found: np.ndarray
+    gaps: np.ndarray
+
+
+def read_columns(columns: list[tuple[str, Any]], X: Any, missing: str, *, rows: str | None = None) -> list[ReadColumn]:
+    """Read columns of sensitive_features, one entry for each row of ``X``; ``rows`` names them in errors."""
+    read = []
+    for name, column in columns:
+        what = name_column("sensitive_features" if rows is None else f"sensitive_features of {rows}", name)
+        check_aligned(what, column, X)
+        found, distinct, gaps = _read(what, column, missing)
+        check_length(what, gaps, _num_samples(X))
+        read.append(ReadColumn(Values(name, distinct, bool(gaps.any())), found, gaps))
+    return read
+
+
+def with_unknown(column: Values, missing: str) -> list[Any]:
+    """The values of a column, those who have none as one of them where they are a group."""
+    return [*column.values, UNKNOWN] if missing == OWN_GROUP and column.gaps else column.values
+
+
+def join_values(first: list[Values], others: list[Values]) -> list[Values]:
+    """What is in either of two parts of the same columns."""
+    others = match_names(others, [column.name for column in first])
+    if len(first) != len(others):
+        raise ValueError(
+            f"sensitive_features has {len(others)} columns, and {len(first)} elsewhere; give the same "
+            "columns throughout"
+        )
+    return [column.join(other) for column, other in zip(first, others, strict=True)]
+
+
+def match_names(columns: list[Named], names: Sequence[str]) -> list[Named]:
+    """Columns, each a tuple with its name first, in the order of these names, if they have them; else as they are."""
+    found = {column[0]: column for column in columns}
+    return [found[name] for name in names] if set(found) == set(names) and len(found) == len(names) else columns
+
+
+def match_group(group: Any, columns: list[Values], names: Sequence[str]) -> Any:
+    """A group whose values stand in the order of some columns, in the order of these names."""
+    if len(columns) == 1:
+        return group
+    named = [(column.name, value) for column, value in zip(columns, group, strict=True)]
+    return tuple(value for _, value in match_names(named, names))
+
+
+def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
+    """The columns of sensitive_features and their names, empty where there is none."""
+    if sensitive_features is None:
+        raise ValueError(
+            "sensitive_features is missing; pass the group of each row, such as sensitive_features=df['sex']"
+        )
+    if isinstance(sensitive_features, list) and sensitive_features and isinstance(sensitive_features[0], tuple | list):
+        sensitive_features = _as_array(sensitive_features)
+    if isinstance(sensitive_features, Mapping):
+        columns = [(str(name), column) for name, column in sensitive_features.items()]
+    else:
+        names = [] if isinstance(sensitive_features, np.ndarray) else list(getattr(sensitive_features, "columns", []))
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"sensitive_features has more than one column named {name!r}; rename them")
+        frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
+        if isinstance(frame, nw.DataFrame):
+            columns = [(str(series.name), series.to_native()) for series in frame.iter_columns()]
+        elif isinstance(frame, nw.Series):
+            columns = [(str(frame.name or ""), sensitive_features)]
+        else:
+            columns = [("", sensitive_features)]
+            array = sensitive_features
+            if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] > 1:
+                columns = [("", array[:, k]) for k in range(array.shape[1])]
+    if not columns:
+        raise ValueError("sensitive_features has no columns; pass the group of each row")
+    return columns
+
+
+def take_rows(sensitive_features: Any, part: np.ndarray) -> Any:
+    """The rows of sensitive_features at the places ``part``."""
+    if isinstance(sensitive_features, Mapping):
+        return {name: _safe_indexing(column, part) for name, column in sensitive_features.items()}
+    return _safe_indexing(sensitive_features, part)
+
+
+def name_column(what: str, name: str) -> str:
+    """What a column is called in errors."""
+    return f"{what} ({name})" if name else what
+
+
+def _as_array(rows: Any) -> np.ndarray:
+    """Rows of several values as a table of them."""
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("sensitive_features has rows of several lengths; give each row one value of each attribute")
+    table = np.empty((len(rows), len(rows[0]) if rows else 0), object)
+    for k, row in enumerate(rows):
+        table[k] = list(row)
+    return table
+
+
+def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """What `read_column` gives of a column of groups; bands of numbers, as pandas cuts them, by their names."""
+    found, distinct, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
+    if any(type(value).__name__ == "Interval" for value in distinct):
+        return np.array([str(value) for value in found], object), [str(value) for value in distinct], gaps
+    return found, distinct, gaps
+
+
+def _sorted(what: str, values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        raise ValueError(f"{what} mixes values of several types: {listed(values)}; use one type throughout") from None
