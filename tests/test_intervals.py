@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 from scipy.stats import binom, binomtest, norm
 
@@ -145,14 +146,41 @@ def test_intervals_hold_the_estimate_and_turn_with_the_order(one, other):
     assert difference - 1e-12 <= high <= 1 + 1e-9
     np.testing.assert_allclose(difference_interval(*other, *one), (-high, -low), atol=1e-12)
     low, high = ratio_interval(*one, *other)
-    if one[0] and other[0]:
-        ratio = one[0] / one[1] / (other[0] / other[1])
-        assert low <= ratio * (1 + 1e-9)
-        assert ratio <= high * (1 + 1e-9)
+    if not other[0]:
+        assert np.isnan([low, high]).all()
+        return
+    ratio = one[0] / one[1] / (other[0] / other[1])
+    assert low <= ratio * (1 + 1e-9)
+    assert ratio < high
+    if one[0]:
         np.testing.assert_allclose(ratio_interval(*other, *one), (1 / high, 1 / low), rtol=1e-9)
     else:
-        assert np.isnan(low)
-        assert np.isnan(high)
+        assert low == 0
+
+
+def test_the_interval_of_a_ratio_is_the_one_that_is_printed():
+    """The example of Koopman (1984), 36 of 40 against 16 of 80."""
+    np.testing.assert_allclose(ratio_interval(36, 40, 16, 80), (2.94, 7.15), atol=0.005)
+
+
+@settings(deadline=None)
+@given(COUNTS, COUNTS.filter(lambda counts: counts[0] > 0), st.sampled_from([0.9, 0.95, 0.99]))
+def test_a_ratio_is_within_its_limit_unless_the_likeliest_rates_of_that_ratio_are_rejected(one, other, confidence):
+    high = float(ratio_interval(*one, *other, confidence)[1])
+
+    def chi_square(ratio):
+        """Pearson's, of both groups, at the likeliest pair of rates with this ratio, looked for."""
+
+        def unlikely(rate):
+            ends = ((one, ratio * rate), (other, rate))
+            return -sum(xlogy(n, p) + xlogy(size - n, 1 - p) for (n, size), p in ends)
+
+        rate = minimize_scalar(unlikely, bounds=(0, min(1, 1 / ratio)), method="bounded", options={"xatol": 1e-12}).x
+        return sum((n - size * p) ** 2 / (size * p * (1 - p)) for (n, size), p in ((one, ratio * rate), (other, rate)))
+
+    critical = norm.ppf((1 + confidence) / 2) ** 2
+    assert chi_square(high * 0.999) < critical * 1.001
+    assert chi_square(high * 1.001) > critical * 0.999
 
 
 def test_nothing_to_count_has_no_interval():

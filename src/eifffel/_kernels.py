@@ -438,3 +438,37 @@ def score_limits(part, whole, other_part, other_whole, critical, limits):
                 low = middle
             middle = (low + high) / 2
         limits[i] = high
+
+
+@_compiled
+def ratio_statistic(part, whole, other_part, other_whole, ratio):
+    """Standard deviations by which the first rate exceeds ``ratio`` times the other, were that the truth (Koopman)."""
+    # The likeliest rate of the other, of all pairs of rates with this ratio, is the smaller root of a quadratic.
+    a = (whole + other_whole) * ratio
+    b = -(whole * ratio + part + other_whole + other_part * ratio)
+    c = part + other_part
+    other = (-b - np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
+    rate = min(ratio * other, 1.0)
+    variance = rate * (1 - rate) / whole + ratio * ratio * other * (1 - other) / other_whole
+    distance = part / whole - ratio * other_part / other_whole
+    if variance <= 0:
+        return 0.0 if distance == 0 else np.sign(distance) * np.inf
+    return distance / np.sqrt(variance)
+
+
+@_compiled
+def ratio_limits(part, whole, other_part, other_whole, critical, limits):
+    """The largest ratio of two rates, the other not 0, that the statistic does not reject at ``-critical``."""
+    for i in range(len(part)):
+        low = part[i] / whole[i] / (other_part[i] / other_whole[i])
+        high = max(2 * low, 1.0)
+        while ratio_statistic(part[i], whole[i], other_part[i], other_whole[i], high) > -critical:
+            low, high = high, 2 * high
+        middle = (low + high) / 2
+        while low < middle < high:
+            if ratio_statistic(part[i], whole[i], other_part[i], other_whole[i], middle) <= -critical:
+                high = middle
+            else:
+                low = middle
+            middle = (low + high) / 2
+        limits[i] = high

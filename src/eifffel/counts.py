@@ -102,7 +102,7 @@ class PathCounts:
         return [] if np.isnan(ratios).all() else list(pairs[np.nanargmin(ratios)])
 
     def ratio_interval(self, step: int) -> tuple[float, float] | None:
-        """The 95% interval of the smallest ratio at a step; ``None`` for weighted rows, or where a rate is 0.
+        """The 95% interval of the smallest ratio at a step; ``None`` for weighted rows, or where all rates are 0.
 
         It begins where the first of all begins, and ends where that of the smallest ends.
         """

@@ -127,12 +127,20 @@ def ratio_interval(
     other_whole: np.ndarray,
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Katz's interval of the ratio of two rates, normal in its logarithm; NaN where one of them is 0."""
-    z = _quantile((1 + confidence) / 2)
-    counts = [np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logarithm = np.log(counts[0] / counts[1]) - np.log(counts[2] / counts[3])
-        error = np.sqrt(1 / counts[0] - 1 / counts[1] + 1 / counts[2] - 1 / counts[3])
-        low, high = np.exp(logarithm - z * error), np.exp(logarithm + z * error)
-    known = np.isfinite(logarithm)
-    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+    """Koopman's score interval of the ratio of two rates; NaN where the second of them is 0."""
+    critical = _quantile((1 + confidence) / 2)
+    given = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)))
+    counts = [np.ravel(count) for count in given]
+    known = (counts[1] > 0) & (counts[2] > 0)
+    low, high = np.full(len(known), np.nan), np.full(len(known), np.nan)
+    one, size, other, other_size = (count[known] for count in counts)
+    found = np.empty(known.sum())
+    _kernels.ratio_limits(one, size, other, other_size, critical, found)
+    high[known] = found
+    # The lower limit is the upper one of the inverse, and 0 where there is none.
+    some = one > 0
+    least, found = np.zeros(known.sum()), np.empty(some.sum())
+    _kernels.ratio_limits(other[some], other_size[some], one[some], size[some], critical, found)
+    least[some] = 1 / found
+    low[known] = least
+    return low.reshape(given[0].shape), high.reshape(given[0].shape)
