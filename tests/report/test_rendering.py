@@ -130,8 +130,8 @@ def test_marks_and_counts_are_on_the_page_and_in_markdown():
     assert 0 < n_marked < len(rules)
     assert seen.count("tests the sensitive attribute") == read.count("**tests the sensitive attribute**") == n_marked
     assert "3 rules about fewer than ten people not printed" in seen
-    assert Texts(render_html(small)).text.count("small group") == 1
-    assert render_markdown(small).count("(small group)") == 2, "before and after"
+    assert Texts(render_html(small)).text.count("small group") == 2, "in the table of groups and in the model card"
+    assert render_markdown(small).count("(small group)") == 3, "before, after, in the model card"
     assert "small group" not in seen
     for counts in made["changed"]["groups"]:
         shares = [f"{counts[key]:,} ({100 * counts[key] / counts['rows']:.1f}%)" for key in ("gained", "lost")]

@@ -371,7 +371,8 @@ def test_options_that_contradict_the_edit_are_refused():
     with pytest.raises(ValueError, match=r"the model is that of step \d+, and the selection is step"):
         summarize(edited, X, y, sensitive_features=s, path=path, selection=path.select(epsilon=0.15))
     with pytest.raises(
-        ValueError, match="about must be one of 'data', 'split', 'test_size', 'seed', 'trained_on', 'command'"
+        ValueError,
+        match="about must be one of 'intended_use', 'not_for', 'owner', 'data_source', 'data', 'split', 'test_s",
     ):
         summarize(edited, X, y, sensitive_features=s, about={"dataa": "x"})
 

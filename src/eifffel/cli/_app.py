@@ -42,7 +42,7 @@ DataFile = Annotated[
 Report = Annotated[
     Path | None, typer.Option(help="Write a report there: .html (opens in any browser), .md or .json.", metavar="FILE")
 ]
-IntendedUse = Annotated[str | None, typer.Option(help="What the model is for, to be said in the report.")]
+IntendedUse = Annotated[str | None, typer.Option(help="What the decisions are for, to be said in the report.")]
 Target = Annotated[str | None, typer.Option(help="The column of labels.", metavar="COLUMN")]
 Favorable = Annotated[
     str | None,
@@ -220,6 +220,7 @@ OPTIONS = {
     "data_home": "--data-home",
     "privileged= the other one": "--privileged naming the other one",
     "lower min_group_rows": "lower --min-group-rows",
+    "people of one label; give y": "people of one label; name their column with --target",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
     "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }

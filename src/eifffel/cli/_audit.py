@@ -1,25 +1,50 @@
-"""eifffel audit: measure a stored model, edited or not."""
+"""eifffel audit: measure a stored model, edited or not, or decisions that somebody else has made."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from eifffel import load
-from eifffel._validation import check_fraction
+from eifffel._validation import check_choice, check_fraction, listed
 from eifffel.cli import _app as shared
+from eifffel.cli._decisions import summarize_column
 from eifffel.cli._editing import describe, known_rows, known_task, say_assumed, say_of_rows
 from eifffel.cli._finish import check_targets, tell, write_files
+from eifffel.cli._printing import print_audit, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import read_rows, sensitive_among
+from eifffel.cli._tables import hash_file
 from eifffel.record import find_record
-from eifffel.report import summarize
+from eifffel.report import render_table, save_table, summarize
+from eifffel.report._audit import TABLES
 from eifffel.selection import check_one_bound
+from eifffel.values import DROP
 
 
 @shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")
 def audit(
-    model: shared.ModelFile,
-    data: shared.DataFile,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[MODEL] DATA",
+            help="A model saved by eifffel or skops, and a table; with --decision, the table alone.",
+            readable=False,
+        ),
+    ],
+    decision: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of decisions that people, or any other system, made: no model.", metavar="COLUMN"
+        ),
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            help="With --decision: a column of scores, the larger the better for a person, for scoring rates.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     target: shared.Target = None,
     favorable: shared.Favorable = None,
     sensitive: shared.Sensitive = None,
@@ -37,77 +62,165 @@ def audit(
     ratio: Annotated[
         float | None, typer.Option(help="In place of --epsilon: a bound on the smallest rate over the largest.")
     ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="Print a table that auditors ask for, in place of the summary: four-fifths, ll144 (New York City's "
+            "Local Law 144) or model-card."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write that table there: .md, .csv or .json.", metavar="FILE")
+    ] = None,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     report: shared.Report = None,
     intended_use: shared.IntendedUse = None,
+    not_for: Annotated[str | None, typer.Option(help="What the decisions must not be used for, to be said.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who answers for the decisions, to be said.")] = None,
+    data_source: Annotated[
+        str | None, typer.Option(help="Where the rows come from, and why these, to be said.")
+    ] = None,
     allow_pickle: shared.AllowPickle = False,
     overwrite: shared.Overwrite = False,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
     debug: shared.Debug = False,
 ) -> None:
-    """Measure what a model decides about the rows of a table, group by group.
+    """Measure what is decided about the rows of a table, group by group.
 
-    Without --target it measures what needs no labels. An edited model is compared with what it was before, and judged
-    by the bound that it was edited for: does it still hold, on these rows?
+    By a model: without --target it measures what needs no labels. An edited model is compared with what it was before,
+    and judged by the bound that it was edited for: does it still hold, on these rows?
+
+    By people, or by any other system: --decision names the column that says what they decided.
     """
     check_fraction("--epsilon", epsilon, optional=True)
     check_one_bound(epsilon, ratio)
-    check_targets(overwrite=overwrite, report=report, reads=(model, data))
-    loaded = load(model, allow_pickle=allow_pickle)
-    task = known_task(
-        loaded,
-        target=target,
-        favorable=favorable,
-        sensitive=sensitive,
-        privileged=privileged,
-        constraint=constraint,
-        combine=combine,
-        min_group_rows=min_group_rows,
-        missing=missing,
-    )
-    table = read_rows(
-        loaded,
-        data,
-        task,
-        separator=separator,
-        drop_missing=drop_missing,
-        features=features,
-        verbose=not quiet,
-        labels_needed=target is not None,
-        to_learn=False,
-    )
-    about = describe(data, table, intended_use)
-    if not quiet:
-        say_of_rows(loaded, data)
-        if find_record(loaded) is None:
-            say_assumed(table, task)
+    check_asked_for(table, out)
+    model, data = split_files(files, decision)
+    check_targets(overwrite=overwrite, report=report, audit=out, reads=files)
+    compared = {
+        "target": target,
+        "favorable": favorable,
+        "sensitive": sensitive,
+        "privileged": privileged,
+        "constraint": constraint,
+        "combine": combine,
+        "min_group_rows": min_group_rows,
+        # Rows without a group are counted as such rather than cut off.
+        "missing": DROP if drop_missing and missing is None else missing,
+    }
+    said = {"not_for": not_for, "owner": owner, "data_source": data_source}
+    reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing}
+    bound: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio}
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
         with progress.stage("measuring"):
-            summary = summarize(
-                loaded,
-                table.X,
-                table.y,
-                sensitive_features=table.group,
-                rows=f"rows of {data.name}",
-                epsilon=epsilon,
-                ratio=ratio,
-                favorable=table.favorable,
-                privileged=table.privileged,
-                constraint=task.constraint if table.y is not None else constraint,
-                combine=task.combine,
-                min_group_rows=task.min_group_rows,
-                missing=task.missing,
-                favorable_name=None if task.labels is None else task.labels[1],
-                sensitive_name=task.sensitive_name,
-                sensitive_columns=sensitive_among(table, task),
-                about=about | {"data": about["data"] + known_rows(loaded, data)},
-            )
+            if model is None:
+                assert decision is not None
+                refuse_of_models({"--features": features, "--allow-pickle": allow_pickle})
+                summary = summarize_column(
+                    data,
+                    decision,
+                    score,
+                    compared,
+                    reading,
+                    bound,
+                    quiet=quiet,
+                    said=said | {"intended_use": intended_use},
+                )
+            else:
+                if score is not None:
+                    raise ValueError("--score goes with --decision; a model gives scores of its own, so leave it out")
+                loaded = load(model, allow_pickle=allow_pickle)
+                task = known_task(loaded, **compared)
+                rows = read_rows(
+                    loaded,
+                    data,
+                    task,
+                    features=features,
+                    verbose=not quiet,
+                    labels_needed=target is not None,
+                    to_learn=False,
+                    **reading,
+                )
+                model_file = f"{model.name}, SHA-256 {hash_file(model)}"
+                about = describe(data, rows, intended_use, model_file=model_file, **said)
+                if not quiet:
+                    say_of_rows(loaded, data)
+                    if find_record(loaded) is None:
+                        say_assumed(rows, task)
+                summary = summarize(
+                    loaded,
+                    rows.X,
+                    rows.y,
+                    sensitive_features=rows.group,
+                    rows=f"rows of {data.name}",
+                    **bound,
+                    favorable=rows.favorable,
+                    privileged=rows.privileged,
+                    constraint=task.constraint if rows.y is not None else constraint,
+                    combine=task.combine,
+                    min_group_rows=task.min_group_rows,
+                    missing=task.missing,
+                    favorable_name=None if task.labels is None else task.labels[1],
+                    sensitive_name=task.sensitive_name,
+                    sensitive_columns=sensitive_among(rows, task),
+                    about=about | {"data": about["data"] + known_rows(loaded, data)},
+                )
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
-    tell(summary, json=json, quiet=quiet, report=report)
+        if table is not None and out is not None:
+            save_table(summary, table, out, overwrite=overwrite)
+    if table is None:
+        tell(summary, json=json, quiet=quiet, report=report)
+    else:
+        tell_table(summary, table, json=json, quiet=quiet, out=out, report=report)
     verdict = summary["verdict"]
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
     if verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"]):
         raise typer.Exit(shared.NOT_MET)
+
+
+def check_asked_for(table: str | None, out: Path | None) -> None:
+    """Raise if no such table can be made."""
+    if table is not None:
+        check_choice("--table", table, list(TABLES))
+    elif out is not None:
+        raise ValueError(
+            f"--out is for a table: say which, as in --table {next(iter(TABLES))}; --report writes a report"
+        )
+
+
+def split_files(files: list[Path], decision: str | None) -> tuple[Path | None, Path]:
+    """The model, if there is one, and the table."""
+    given = listed(list(map(str, files)))
+    if decision is not None:
+        if len(files) != 1:
+            raise ValueError(f"with --decision name one table and no model, got {given}")
+        return None, files[0]
+    if len(files) != 2:
+        raise ValueError(
+            f"name a model and a table, as in eifffel audit model.skops people.csv, got {given}; for decisions without "
+            "a model say --decision COLUMN"
+        )
+    return files[0], files[1]
+
+
+def refuse_of_models(options: dict[str, Any]) -> None:
+    """Raise if an option was given that says something of a model where there is none."""
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"{name} is for models, and --decision reads decisions; leave it out")
+
+
+def tell_table(
+    summary: dict[str, Any], name: str, *, json: bool, quiet: bool, out: Path | None, report: Path | None
+) -> None:
+    """Print a table, and where files are."""
+    if json:
+        typer.echo(render_table(summary, name, ".json"), nl=False)
+    elif not quiet:
+        print_audit(TABLES[name](summary))
+        for what, where in (("table", out), ("report", report)):
+            if where is not None:
+                say(f"The {what} is in {where}.")

@@ -186,13 +186,14 @@ def edit(
     return Edited(edited, path, selection, summary)
 
 
-def describe(data: Path, table: Labelled, intended_use: str | None) -> dict[str, Any]:
-    """What a report says of where it comes from: the table, with the hash of its file, and the command."""
+def describe(data: Path, table: Labelled, intended_use: str | None, **more: str | None) -> dict[str, Any]:
+    """What a report says of where it comes from: the table, with the hash of its file, the command and more."""
     dropped = f" ({table.n_dropped:,} rows without a label or a group left out)" if table.n_dropped else ""
     return {
         "data": f"{data.name}, {len(table.X):,} rows{dropped}, SHA-256 {hash_file(data)}",
         "command": shlex.join(["eifffel", *sys.argv[1:]]),
         "intended_use": intended_use,
+        **more,
     }
 
 

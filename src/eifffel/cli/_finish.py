@@ -14,7 +14,7 @@ from eifffel.cli._printing import print_summary, say, say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import check_table_name
 from eifffel.report import save_report
-from eifffel.report._save import check_report_name, render_json
+from eifffel.report._save import check_audit_name, check_report_name, render_json
 
 MODEL_ENDING = ".skops"
 PICTURES = (".png", ".svg", ".pdf")
@@ -28,9 +28,10 @@ def check_targets(
     table: Path | None = None,
     picture: Path | None = None,
     report: Path | None = None,
+    audit: Path | None = None,
 ) -> None:
     """Raise, before any work is done, if a file cannot be written, or is one that is read."""
-    wanted = [path for path in (model, table, picture, report) if path is not None]
+    wanted = [path for path in (model, table, picture, report, audit) if path is not None]
     if model is not None and model.suffix != MODEL_ENDING:
         raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{model}'; rename it")
     if table is not None:
@@ -39,6 +40,8 @@ def check_targets(
         raise ValueError(f"--picture must end in {', '.join(PICTURES)}, got '{picture}'; rename it")
     if report is not None:
         check_report_name(report)
+    if audit is not None:
+        check_audit_name(audit)
     for path in wanted:
         if any(given is not None and path.resolve() == given.resolve() for given in reads):
             raise ValueError(f"'{path}' is read, and would be written over; name another file")

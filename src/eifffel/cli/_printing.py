@@ -12,6 +12,7 @@ from rich.text import Text
 
 from eifffel.cli._progress import UntilClosed
 from eifffel.report import _words
+from eifffel.report._blocks import AuditTable
 from eifffel.report._markdown import path_head, path_rows
 
 MAX_WIDTH = 120
@@ -86,6 +87,16 @@ def print_summary(summary: dict[str, Any]) -> None:
         print_path(summary)
     if summary["changed"] is not None:
         print_changes(summary)
+
+
+def print_audit(table: AuditTable) -> None:
+    """A table of an audit, and what must be said with it."""
+    say(f"{table.title}\n")
+    for block in table.blocks:
+        print_table(block.heading, block.head, block.cells)
+    for note in table.notes:
+        say(f"- {note}")
+    say("")
 
 
 def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:

@@ -266,10 +266,12 @@ def cut_table(
     labels_needed: bool = True,
     to_learn: bool = True,
     classes: Sequence[Any] = (),
+    target_option: str = "--target",
 ) -> Labelled:
     """Features, labels and groups of a table; a missing label or group is refused unless ``drop_missing``.
 
-    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows.
+    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows, and
+    ``target_option`` names the column of labels.
     """
     for name in drop:
         find_column(frame, name, "--drop", path)
@@ -278,9 +280,11 @@ def cut_table(
         raise ValueError(f"--sensitive names a column twice: {task.sensitive!r}")
     columns = {}
     if task.target is not None and (labels_needed or task.target in frame.columns):
-        columns["--target"] = find_column(frame, task.target, "--target", path)
-    if columns.get("--target") in sensitive:
-        raise ValueError(f"--target and --sensitive are both {columns['--target']!r}; the label cannot be the group")
+        columns[target_option] = find_column(frame, task.target, target_option, path)
+    if columns.get(target_option) in sensitive:
+        raise ValueError(
+            f"{target_option} and --sensitive are both {columns[target_option]!r}; the label cannot be the group"
+        )
     for name in (*columns.values(), *sensitive):
         if name in drop:
             raise ValueError(
@@ -310,19 +314,19 @@ def cut_table(
         _check_several(group[name], f"--sensitive: column {name!r}", missing=task.missing)
     privileged = None if task.privileged is None else _find_privileged(task.privileged, group)
     y, favorable = None, None
-    if "--target" in columns:
-        y = _values(frame[columns["--target"]])
+    if target_option in columns:
+        y = column_values(frame[columns[target_option]])
         if task.labels is not None:
-            y, favorable = _code(y, task, columns["--target"]), 1
+            y, favorable = _code(y, task, columns[target_option]), 1
         elif to_learn:
-            what = f"--target: column {columns['--target']!r}"
+            what = f"{target_option}: column {columns[target_option]!r}"
             remedy = "name all that are good for a person, as in --favorable 'approved,approved in part'"
             _check_two(y, what, remedy)
     if task.labels is None and task.favorable is not None and (y is not None or classes):
         known = y if y is not None and not classes else np.array(list(classes), object)
-        where = "the model" if classes else f"column {columns['--target']!r}"
-        favorable = _match(task.favorable, known, f"--favorable: {where}")
-    leave = {columns.get("--target"), *drop, *(() if keep_sensitive else sensitive)}
+        where = "the model" if classes else f"column {columns[target_option]!r}"
+        favorable = match_value(task.favorable, known, f"--favorable: {where}")
+    leave = {columns.get(target_option), *drop, *(() if keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
     return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
 
@@ -331,7 +335,7 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
     """The task with the labels that are good for a person where ``--favorable`` names several of them."""
     if task.favorable is None or task.target not in frame.columns or task.labels is not None:
         return task
-    y = _values(frame[task.target].dropna())
+    y = column_values(frame[task.target].dropna())
     known = set(map(str, y.tolist()))
     good = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
     if len(known) <= 2 or not set(good) <= known:
@@ -344,17 +348,17 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
 
 
 def _groups(column: pd.Series) -> np.ndarray:
-    """Groups as `_values` has them, missing ones as None."""
+    """Groups as `column_values` has them, missing ones as None."""
     known = column.notna().to_numpy()
     groups = np.full(len(column), None, object)
-    groups[known] = _values(column[known]).tolist()
+    groups[known] = column_values(column[known]).tolist()
     return groups
 
 
 def _find_privileged(text: str, group: pd.DataFrame) -> Any:
     """The privileged group that a text of the command line names, or one for each column it names."""
     if group.shape[1] == 1 and "=" not in text:
-        return _match(text, group.iloc[:, 0].dropna(), f"--privileged: column {group.columns[0]!r}")
+        return match_value(text, group.iloc[:, 0].dropna(), f"--privileged: column {group.columns[0]!r}")
     named = dict(part.split("=", 1) for part in split_names(text) if "=" in part)
     if len(named) < len(split_names(text)) or not named:
         raise ValueError(f"--privileged must name the column of each group, as in sex=Male,race=White, got {text!r}")
@@ -362,11 +366,12 @@ def _find_privileged(text: str, group: pd.DataFrame) -> Any:
         if name not in group.columns:
             raise ValueError(f"--privileged names {name!r}, not among --sensitive {', '.join(group.columns)}")
     return {
-        name: _match(value, group[name].dropna(), f"--privileged: column {name!r}") for name, value in named.items()
+        name: match_value(value, group[name].dropna(), f"--privileged: column {name!r}")
+        for name, value in named.items()
     }
 
 
-def _values(column: pd.Series) -> np.ndarray:
+def column_values(column: pd.Series) -> np.ndarray:
     """Labels or groups, none missing: whole numbers as integers, texts as str."""
     array = column.to_numpy()
     if array.dtype.kind not in "biuf":
@@ -379,7 +384,7 @@ def _values(column: pd.Series) -> np.ndarray:
     return array
 
 
-def _match(text: str, values: np.ndarray, what: str) -> Any:
+def match_value(text: str, values: np.ndarray, what: str) -> Any:
     """The value that a text of the command line stands for."""
     distinct = list(dict.fromkeys(values.tolist()))
     for value in distinct:

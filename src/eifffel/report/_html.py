@@ -5,6 +5,7 @@ from typing import Any
 
 from eifffel._optional import import_optional
 from eifffel.report import _words
+from eifffel.report._audit import TABLES
 from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
 
 
@@ -34,6 +35,7 @@ def render_html(summary: dict[str, Any]) -> str:
         w=_words,
         slider=None if summary["path"] is None else slider_data(summary),
         charts=charts,
+        tables=[make_table(summary) for make_table in TABLES.values()],
         # From this package and from vl-convert, not from data.
         style=jinja2.utils.markupsafe.Markup(_template("report.css")),
         script=jinja2.utils.markupsafe.Markup(_template("report.js")),

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eifffel.report import _words
+from eifffel.report._audit import TABLES
+from eifffel.report._blocks import AuditTable
 
 # Bounds in the table of the trade-off, the loosest first.
 BOUNDS = {"epsilon": (0.2, 0.15, 0.1, 0.05, 0.02, 0.01), "ratio": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)}
@@ -38,6 +40,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         *(f"| {' | '.join(row)} |" for row in rows),
         "",
     ]
+
+
+def table_lines(audit: AuditTable) -> Iterator[str]:
+    """A table of an audit, with a heading and what must be said with it."""
+    yield f"## {audit.title}"
+    yield ""
+    for block in audit.blocks:
+        yield f"### {escape(block.heading)}"
+        yield ""
+        yield from table(block.head, [[escape(cell) for cell in row] for row in block.cells])
+    yield from (f"- {escape(note)}" for note in audit.notes)
+    yield ""
 
 
 def path_head(summary: dict[str, Any]) -> list[str]:
@@ -140,6 +154,8 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from (f"- {fact}" for fact in _facts(s))
     yield ""
+    for make_table in TABLES.values():
+        yield from table_lines(make_table(s))
     yield "## Words"
     yield ""
     yield from (f"- {word}: {meaning}" for word, meaning in _words.GLOSSARY)
@@ -180,15 +196,14 @@ def _marked(rule: dict[str, Any]) -> str:
 def _facts(s: dict[str, Any]) -> Iterator[str]:
     model = s["model"]
     yield f"Favourable: {escape(s['favorable'])}"
-    yield f"Model: {escape(model['kind'])}; {_words.strategy_words(model)}"
-    among = "among the features" if s["sensitive_among_features"] else "not among the features"
-    yield f"Sensitive attribute: {escape(s['sensitive'])}, {among}"
+    yield f"Decided by: {escape(model['kind'])}; {_words.strategy_words(model)}"
+    yield f"Sensitive attribute: {escape(s['sensitive'])}; {_words.among_words(s)}"
     yield f"Compared: {escape(_words.compared_words(s))}"
     if s["selection"] is not None:
         yield f"Asked for: {escape(_words.asked_words(s))}"
     for name, value in s["about"].items():
         if value is not None and name not in ("intended_use", "test_size", "trained_on"):
-            yield f"{name.capitalize()}: {_code(value) if name == 'command' else escape(value)}"
+            yield f"{name.capitalize().replace('_', ' ')}: {_code(value) if name == 'command' else escape(value)}"
     if s["calibration"] is not None:
         yield (
             f"Brier score, on the {escape(s['rows']['name'])}: {_words.plain(s['calibration']['before'], 4)} before, "

@@ -1,13 +1,18 @@
-"""A summary -> a file: HTML, Markdown or JSON by its name."""
+"""A summary, or a table of an audit -> a file, in the form that its name says."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eifffel._validation import check_choice
 from eifffel._writing import check_target, write_whole
+from eifffel.report._audit import TABLES
+from eifffel.report._blocks import AuditTable
 from eifffel.report._html import render_html
-from eifffel.report._markdown import render_markdown
+from eifffel.report._markdown import render_markdown, table_lines
 
 
 def render_json(summary: dict[str, Any]) -> str:
@@ -43,3 +48,97 @@ def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = 
     check_report_name(path)
     check_target(Path(path), overwrite=overwrite)
     write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary), overwrite=overwrite)
+
+
+def _table_markdown(summary: dict[str, Any], audit: AuditTable) -> str:
+    return "\n".join(table_lines(audit))
+
+
+def _table_csv(summary: dict[str, Any], audit: AuditTable) -> str:
+    """One line for each record, numbers as they are."""
+    records = [{"table": block.heading} | record for block in audit.blocks for record in block.records]
+    measured = f"{summary['rows']['n']} {summary['rows']['name']}"
+    names = list(dict.fromkeys(name for record in records for name in record))
+    written = io.StringIO()
+    lines = csv.DictWriter(written, [*names, "measured_on"], lineterminator="\n")
+    lines.writeheader()
+    lines.writerows(
+        {name: _cell(value) for name, value in (record | {"measured_on": measured}).items()} for record in records
+    )
+    return written.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value so that no spreadsheet takes a text for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+
+
+def _table_json(summary: dict[str, Any], audit: AuditTable) -> str:
+    content = {
+        "table": audit.name,
+        "title": audit.title,
+        "rows": summary["rows"],
+        "favorable": summary["favorable"],
+        "sensitive": summary["sensitive"],
+        "blocks": [{"heading": block.heading, "records": block.records} for block in audit.blocks],
+        "notes": audit.notes,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+TABLE_RENDERERS: dict[str, Callable[[dict[str, Any], AuditTable], str]] = {
+    ".md": _table_markdown,
+    ".csv": _table_csv,
+    ".json": _table_json,
+}
+
+
+def check_audit_name(path: str | Path) -> None:
+    """Raise unless a table of an audit can be written under that name."""
+    if Path(path).suffix.lower() not in TABLE_RENDERERS:
+        raise ValueError(
+            f"a table of an audit must end in {', '.join(TABLE_RENDERERS)}, got '{path}'; rename it (a report in .html "
+            "has all tables)"
+        )
+
+
+def render_table(summary: dict[str, Any], name: str, ending: str = ".md") -> str:
+    """A table that auditors ask for, as Markdown, CSV or JSON.
+
+    Parameters
+    ----------
+    summary : dict
+        From `summarize` or `summarize_decisions`.
+    name : {"four-fifths", "ll144", "model-card"}
+        Ratios to the highest rate, with intervals and tests; the layouts of New York City's Local Law 144; or a model
+        card with the fields of the EU's technical documentation.
+    ending : {".md", ".csv", ".json"}
+
+    Examples
+    --------
+    >>> from eifffel.report import render_table, summarize_decisions
+    >>> hired, sex = ["yes", "no", "yes", "yes", "no"] * 20, ["f", "f", "m", "m", "m"] * 20
+    >>> summary = summarize_decisions(hired, sensitive_features=sex, favorable="yes", sensitive_name="sex")
+    >>> print(render_table(summary, "ll144").splitlines()[4])
+    | category | # of applicants | # selected | selection rate | impact ratio |
+    """
+    check_choice("name", name, list(TABLES))
+    check_choice("ending", ending, list(TABLE_RENDERERS))
+    return TABLE_RENDERERS[ending](summary, TABLES[name](summary))
+
+
+def save_table(summary: dict[str, Any], name: str, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write what `render_table` gives; the ending of the name says in which form.
+
+    Parameters
+    ----------
+    summary, name
+        As `render_table` has them.
+    path : str or Path
+        It is written under a temporary name and renamed.
+    overwrite : bool
+        Whether a file that exists may be replaced.
+    """
+    check_audit_name(path)
+    check_target(Path(path), overwrite=overwrite)
+    write_whole(Path(path), render_table(summary, name, Path(path).suffix.lower()), overwrite=overwrite)

@@ -1,83 +1,65 @@
-"""summarize: a model and rows -> everything that a report says, as plain data."""
+"""summarize: a model, or decisions, and rows -> everything that a report says, as plain data."""
 
 import json
-import platform
-import warnings
-from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import sklearn
-from sklearn.metrics import brier_score_loss
 from sklearn.utils import indexable
 
 from eifffel._validation import (
-    check_binary_labels,
+    COLLECTIONS,
+    LabelSets,
+    check_aligned,
     check_choice,
     check_favorable,
     check_fraction,
+    check_length,
     check_table,
+    find_label_sets,
+    listed,
+    read_column,
+    read_labels,
 )
-from eifffel._version import __version__
-from eifffel.coding import Coding, Rows
-from eifffel.constraints import DEMOGRAPHIC_PARITY, Constraint, make_constraint
-from eifffel.counts import PathCounts
-from eifffel.ensembles import Around, EnsembleView, view_ensemble
-from eifffel.exceptions import UnsupportedModelError
-from eifffel.groups import Groups
+from eifffel.coding import Coding
 from eifffel.path import FairnessPath
-from eifffel.record import find_record, undo
+from eifffel.record import find_record
 from eifffel.report._compared import find_constraint, find_groups, find_labels
-from eifffel.report._estimates import (
-    estimate,
-    is_small,
-    measure_all,
-    measure_groups,
-    number,
-    one_line,
-    people,
-    rate,
-    tells_labels,
-)
+from eifffel.report._decided import Decided, describe_decided
+from eifffel.report._estimates import number, one_line
 from eifffel.report._leaves import summarize_leaves
+from eifffel.report._limits import list_limits
+from eifffel.report._models import (
+    decide,
+    describe_model,
+    find_classes,
+    find_original,
+    measure_calibration,
+    score,
+    tell_making,
+)
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
 from eifffel.seen import SeenRows
 from eifffel.selection import Selection, check_one_bound
 
-SCHEMA_NAME = "eifffel-report-3"
-ABOUT = ("data", "split", "test_size", "seed", "trained_on", "command", "intended_use")
-
-Summary = dict[str, Any]
-
-LIMITS = (
-    "Every number is of the rows that it names. Other people differ from them, and intervals say by how much rates may "
-    "differ for that reason alone; they know nothing of a population that changes.",
-    "{discrimination}",
-    "A smaller difference can be had by giving favourable decisions to some people and by taking them from others; "
-    "the table of who changed has both.",
-    "Probabilities of an edited model are no longer calibrated.",
-    "This page measures; it does not say that a law is complied with.",
+SCHEMA_NAME = "eifffel-report-4"
+ABOUT = (
+    "intended_use",
+    "not_for",
+    "owner",
+    "data_source",
+    "data",
+    "split",
+    "test_size",
+    "seed",
+    "trained_on",
+    "model_file",
+    "command",
 )
 
-
-# What discrimination does not say, by what is compared.
-UNSAID = {
-    DEMOGRAPHIC_PARITY: "Discrimination is the difference between the groups' rates of favourable decisions "
-    "(demographic parity). It does not say whether decisions are right, whether errors fall on all groups alike, or "
-    "whether the labels were fair.",
-    "equal_opportunity": "Discrimination is the difference between the groups' rates of favourable decisions among "
-    "people with a favourable label (equal opportunity). It is silent on people without one, and on whether the labels "
-    "were fair.",
-    "predictive_equality": "Discrimination is the difference between the groups' rates of favourable decisions among "
-    "people without a favourable label (predictive equality). It is silent on people with one, and on whether the "
-    "labels were fair.",
-    "equalized_odds": "Discrimination is the larger of two differences between groups: of the rates of favourable "
-    "decisions among people with a favourable label, and among those without (equalized odds). It does not say whether "
-    "the labels were fair, nor whether as many of each group are decided favourably.",
-}
+Summary = dict[str, Any]
 
 
 def schema() -> dict[str, Any]:
@@ -135,8 +117,9 @@ def summarize(
     sensitive_columns : tuple of str
         The columns of ``X`` that hold it, if any: rules that ask for them are marked.
     about : dict, optional
-        What else the report should say: ``data``, ``split``, ``test_size``, ``seed``, ``trained_on``, ``command``,
-        ``intended_use``.
+        What else the report should say: ``intended_use``, ``not_for``, ``owner`` (who answers for the model),
+        ``data_source`` (where the rows come from), ``data``, ``split``, ``test_size``, ``seed``, ``trained_on``,
+        ``model_file``, ``command``.
 
     Returns
     -------
@@ -156,87 +139,60 @@ def summarize(
     >>> [group["rows"] for group in summary["groups"]]
     [399, 601]
     """
-    check_fraction("epsilon", epsilon, optional=True)
-    check_one_bound(epsilon, ratio)
-    for name in about or {}:
-        check_choice("about", name, ABOUT)
+    _check_asked(epsilon, ratio, about)
     check_table(X)
     (X,) = indexable(X)
     if hasattr(model, "path_"):
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
-    original = _original(model, path, record)
+    original = find_original(model, path, record)
     groups, known = find_groups(path, record, sensitive_features, combine, missing, privileged)
     favorable, label_sets = find_labels(path, record, favorable, y)
     if record is not None and selection is not None and record["step"] != selection.step:
         raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
     if path is not None and path.counts.favorable.dtype.kind != "i":
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
-    classes = _classes(model, y, favorable)
+    classes = find_classes(model, y, favorable)
     coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
-    encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
-    after = _decides(model, X, coding)
     asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
-    if path is None and len(groups) == 2 and len(asked.names) == 2:
-        favored = groups.privileged[0]
-        if favored is None:
-            chosen, totals = (asked.count_sides(table) for table in (encoded.weigh_cells(after), encoded.weigh_cells()))
-            favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
-        groups = groups.privileged_last(favored)
-        encoded = encoded if favored else encoded.swap_groups()
-        asked = make_constraint(asked.name, groups, min_group_rows=asked.min_rows)
-        coding = Coding(classes, coding.favorable, groups, label_sets)
-    asked = asked.on_rows(encoded.count_cells(), rows=f"the {rows}")
-    before = None if original is None else _decides(original, X, coding)
-    totals = encoded.weigh_cells()
-    decided = PathCounts(
-        np.stack([encoded.weigh_cells(after if before is None else before), encoded.weigh_cells(after)]),
-        totals,
-        rows,
-        encoded.count_cells().sum(axis=1),
+    encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
+    chances = score(original if y is not None else None, X, coding), score(model, X, coding)
+    name = one_line(_name_favorable(coding) if favorable_name is None else favorable_name)
+    decided = Decided(
+        groups,
         asked,
+        encoded,
+        None if original is None else decide(original, X, coding),
+        decide(model, X, coding),
+        chances[1],
+        f"probability of {name}",
     )
-    summary: Summary = {
+    if path is None:
+        decided = decided.turn()
+    decided = decided.on_rows(rows)
+    summary = {
+        **describe_decided(decided, rows, favorable=name, sensitive=one_line(sensitive_name)),
         "schema": SCHEMA_NAME,
-        "rows": {
-            "name": rows,
-            "n": int(totals.sum()),
-            "labelled": y is not None,
-            "seen": False,
-            "without_group": people((encoded.weight == 0).sum()),
-        },
-        "favorable": one_line(_name_favorable(coding) if favorable_name is None else favorable_name),
-        "sensitive": one_line(sensitive_name),
         "sensitive_among_features": bool(sensitive_columns),
-        "constraint": {
-            "name": asked.name,
-            "rate": asked.rate,
-            "words": asked.words,
-            "directed": asked.directed,
-            "combine": groups.combine,
-            "missing": groups.missing,
-            "min_group_rows": asked.min_rows,
-            "left_out": [one_line(name) for name in asked.left_out],
-        },
-        "groups": _groups(groups, encoded, before, after, asked),
-        "overall": {
-            "before": None if before is None else measure_all(decided, 0, groups),
-            "after": measure_all(decided, 1, groups),
-            "constant_accuracy": None if y is None else number(totals.sum(axis=0).max() / totals.sum()),
-        },
         "selection": _asked(selection, record if known else None),
         "path": None,
         "changed": None,
         "leaves": None,
-        "model": _describe_model(model, record, path, selection),
-        "calibration": _calibration(original, model, X, encoded, coding),
-        "made": _made(model),
+        "model": describe_model(model, record),
+        "calibration": measure_calibration(*chances, encoded),
+        "made": tell_making(model),
         "about": {**dict.fromkeys(ABOUT), **(about or {})},
-        "limits": [limit.format(discrimination=UNSAID[asked.name]) for limit in LIMITS],
+        "limits": list_limits(asked.name, edited=decided.before is not None),
     }
-    if before is not None:
+    if decided.before is not None:
         summary["changed"] = summarize_changes(
-            before, after, encoded, groups, asked, X, sensitive_columns=tuple(sensitive_columns)
+            decided.before,
+            decided.after,
+            decided.rows,
+            decided.groups,
+            decided.constraint,
+            X,
+            sensitive_columns=tuple(sensitive_columns),
         )
     if path is not None and selection is not None:
         if asked.name == path.constraint.name:  # of another constraint it would be another path
@@ -247,6 +203,124 @@ def summarize(
     return summary
 
 
+def summarize_decisions(
+    decisions: Any,
+    y: Any = None,
+    *,
+    sensitive_features: Any,
+    scores: Any = None,
+    rows: str = "rows given",
+    epsilon: float | None = None,
+    ratio: float | None = None,
+    favorable: Any = None,
+    privileged: Any = None,
+    constraint: str | None = None,
+    combine: str | None = None,
+    min_group_rows: int | None = None,
+    missing: str | None = None,
+    decided_by: str = "decisions as they were made",
+    score_name: str = "score",
+    sensitive_name: str = "group",
+    about: dict[str, Any] | None = None,
+) -> Summary:
+    """`summarize` for decisions that people, or any other system, have made: no model is needed.
+
+    Parameters
+    ----------
+    decisions : array-like of shape (n_rows,)
+        What was decided about each person.
+    y : array-like of shape (n_rows,), optional
+        What should have been decided, in the same labels.
+    sensitive_features : array-like, data frame or dict of columns
+        The groups.
+    scores : array-like of shape (n_rows,), optional
+        Numbers that decisions were made by, the larger the better for a person; for scoring rates.
+    favorable : label or set of labels
+        The decisions that are good for a person; by default the larger of 0/1, -1/1 or booleans.
+    decided_by, score_name : str
+        What the report calls whoever decided, and the scores.
+    rows, epsilon, ratio, privileged, constraint, combine, min_group_rows, missing, sensitive_name, about
+        As in `summarize`.
+
+    Examples
+    --------
+    >>> from eifffel.report import summarize_decisions
+    >>> summary = summarize_decisions(
+    ...     ["yes", "no", "yes", "yes"] * 10, sensitive_features=["f", "f", "m", "m"] * 10, favorable="yes"
+    ... )
+    >>> [(group["name"], group["after"]["selection_rate"]["value"]) for group in summary["groups"]]
+    [('f', 0.5), ('m', 1.0)]
+    """
+    _check_asked(epsilon, ratio, about)
+    values, labels, _ = read_column("decisions", decisions)
+    sets = _find_decisions(labels, read_labels("y", y) or [], favorable)
+    label = None if y is None else sets.join("y", y)
+    groups, _ = find_groups(None, None, sensitive_features, combine, missing, privileged)
+    asked = find_constraint(None, None, constraint, groups, min_group_rows, labelled=y is not None)
+    if y is not None:
+        check_aligned("y", y, decisions)
+    encoded = Coding(np.array([0, 1]), 1, groups).encode(decisions, label, sensitive_features, rows=f"the {rows}")
+    numbers = None if scores is None else _read_scores(scores, decisions, len(values))
+    decided = Decided(groups, asked, encoded, None, sets.code(values) == 1, numbers, one_line(score_name))
+    decided = decided.turn().on_rows(rows)
+    name = one_line(" or ".join(sorted(map(str, sets.good))))
+    summary = {
+        **describe_decided(decided, rows, favorable=name, sensitive=one_line(sensitive_name)),
+        "schema": SCHEMA_NAME,
+        "sensitive_among_features": None,
+        **dict.fromkeys(("selection", "path", "changed", "leaves", "calibration")),
+        "model": {
+            "kind": one_line(decided_by),
+            **dict.fromkeys(("n_trees", "n_leaves", "strategy", "direction", "scale")),
+            "edited": False,
+            "digests": {"before": None, "after": None},
+        },
+        "made": tell_making(),
+        "about": {**dict.fromkeys(ABOUT), **(about or {})},
+        "limits": list_limits(asked.name, edited=False),
+    }
+    summary["verdict"] = say_verdict(summary, epsilon, ratio)
+    return summary
+
+
+def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, Any] | None) -> None:
+    check_fraction("epsilon", epsilon, optional=True)
+    check_one_bound(epsilon, ratio)
+    for name in about or {}:
+        check_choice("about", name, ABOUT)
+
+
+def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> LabelSets:
+    """Which decisions are good for a person, and which are not."""
+    known = [*decided, *(label for label in labels if label not in decided)]
+    if favorable is None:
+        if not set(known) <= {0, 1} and not set(known) <= {-1, 1}:
+            raise ValueError(
+                f"the decisions are {listed(known)}: pass favorable=, the one, or a set of those, that are good for a "
+                "person. Only for 0/1, -1/1 and booleans is the larger one taken by default"
+            )
+        return LabelSets(frozenset([1]), frozenset([0, -1]))
+    good = frozenset(favorable) if isinstance(favorable, COLLECTIONS) else frozenset([favorable])
+    if not set(labels) <= set(decided) and good.isdisjoint(labels):
+        raise ValueError(
+            f"y has the labels {listed(labels)}, and the decisions are {listed(decided)}; give y in the same labels"
+        )
+    return find_label_sets("decisions", known, good)
+
+
+def _read_scores(scores: Any, decisions: Any, n_rows: int) -> np.ndarray:
+    check_aligned("scores", scores, decisions)
+    values, distinct, _ = read_column("scores", scores)
+    check_length("scores", values, n_rows)
+    try:
+        numbers = values.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"scores must be numbers, got {listed(distinct)}") from None
+    if not np.isfinite(numbers).all():
+        raise ValueError("scores must be finite; leave out rows without one")
+    return numbers
+
+
 def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[str, Any] | None:
     """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
     if selection is not None:
@@ -255,132 +329,10 @@ def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[s
     return None if stored is None else dict(_plain(stored))
 
 
-def _original(model: Any, path: FairnessPath | None, record: dict[str, Any] | None) -> Any:
-    if path is not None:
-        return path.model
-    return None if record is None else undo(model)
-
-
-def _classes(model: Any, y: Any, favorable: Any) -> np.ndarray:
-    """The two labels that a model decides between."""
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        try:
-            classes = view_ensemble(model, favorable=favorable).classes
-        except UnsupportedModelError:
-            classes = check_binary_labels(y)
-    if len(classes) != 2:
-        raise ValueError(f"the model has {len(classes)} classes, {list(classes)}; only two can be measured")
-    return np.asarray(classes)
-
-
 def _name_favorable(coding: Coding) -> str:
     if coding.label_sets is not None:
         return " or ".join(sorted(map(str, coding.label_sets.good)))
     return str(coding.classes.tolist()[coding.favorable])
-
-
-def _decides(model: Any, X: Any, coding: Coding) -> np.ndarray:
-    if hasattr(model, "classes_"):
-        return np.asarray(model.predict(X)).ravel() == coding.classes[coding.favorable]
-    favorable = coding.classes.tolist()[coding.favorable]
-    return view_ensemble(model, favorable=favorable).decides(X)  # a Booster predicts probabilities
-
-
-def _groups(
-    groups: Groups, rows: Rows, before: np.ndarray | None, after: np.ndarray, constraint: Constraint
-) -> list[dict[str, Any]]:
-    totals = groups.count_compared(rows.weigh_cells())
-    decided = {"before": before, "after": after}
-    measured = {
-        when: None
-        if favorable is None
-        else measure_groups(rows.weigh_cells(favorable), rows.weigh_cells(), groups, constraint)
-        for when, favorable in decided.items()
-    }
-    size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
-    bounded = constraint.find_bounded(groups)
-    hidden = groups.find_hidden(size, bounded)
-    values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
-    return [
-        {
-            "name": one_line(groups.compared[g]),
-            "attribute": one_line(attribute.name),
-            "role": _role(attribute.privileged, v),
-            "rows": None if hidden[g] else int(size[g]),
-            "few": people(size[g]) is None,
-            "share": None if hidden[g] else number(size[g] / n_all),
-            "small": is_small(size[g], n_all),
-            "bounded": bool(bounded[g]),
-            "base_rate": _base_rate(totals[g], hidden=hidden[g]) if labelled else None,
-            **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
-        }
-        for g, (attribute, v) in enumerate(values)
-    ]
-
-
-def _base_rate(totals: np.ndarray, *, hidden: bool) -> dict[str, float | None]:
-    """The share with a favourable label, where that can be told."""
-    return rate(totals[1], totals.sum()) if not hidden and tells_labels(totals) else estimate(np.nan)
-
-
-def _role(privileged: int | None, value: int) -> str:
-    if privileged is None:
-        return "compared"
-    return "privileged" if value == privileged else "unprivileged"
-
-
-def _describe_model(
-    model: Any, record: dict[str, Any] | None, path: FairnessPath | None, selection: Selection | None
-) -> dict[str, Any]:
-    around = Around(model)
-    view: EnsembleView | None
-    try:
-        view = view_ensemble(model, favorable=None if record is None else record["favorable"])
-    except (UnsupportedModelError, ValueError):  # it can be measured all the same
-        view = None
-    kinds = [type(layer.model).__name__ for layer in around.layers] + [type(around.ensemble).__name__]
-    digests = record["digests"] if record is not None else {"before": None, "after": view and view.digests}
-    return {
-        "kind": " of ".join(kinds),
-        "n_trees": None if view is None else view.n_trees,
-        "n_leaves": None if view is None else view.n_leaves,
-        "edited": record is not None,
-        "strategy": None if record is None else record["strategy"],
-        "direction": None if record is None else record["direction"],
-        "scale": None if record is None else number(record["scale"]),
-        "digests": digests,
-    }
-
-
-def _calibration(before: Any, after: Any, X: Any, rows: Rows, coding: Coding) -> dict[str, float | None] | None:
-    """Brier scores, where the models give probabilities."""
-    if rows.label is None or not hasattr(after, "predict_proba"):
-        return None
-    label = rows.label == 1
-    scores = {}
-    for when, model in (("before", before), ("after", after)):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            scores[when] = (
-                None
-                if model is None
-                else number(brier_score_loss(label, np.clip(model.predict_proba(X)[:, coding.favorable], 0, 1)))
-            )
-    return scores
-
-
-def _made(model: Any) -> dict[str, Any]:
-    library = type(Around(model).ensemble).__module__.partition(".")[0]
-    versions = {
-        "eifffel": __version__,
-        "python": platform.python_version(),
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-    }
-    if library not in ("sklearn", "eifffel"):
-        versions[library] = str(getattr(__import__(library), "__version__", "unknown"))
-    return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
 
 
 def _plain(value: Any) -> Any:

@@ -189,6 +189,14 @@ def strategy_words(model: dict[str, Any]) -> str:
     return f"{words}, upwards only: no leaf becomes less favourable" if model["direction"] == "up" else words
 
 
+def among_words(summary: dict[str, Any]) -> str:
+    """Whether the sensitive attribute is among the features, if there are any."""
+    among = summary["sensitive_among_features"]
+    if among is None:
+        return "whether those who decided saw it is not known"
+    return "among the features: the model can tell the groups apart by it" if among else "not among the features"
+
+
 def asked_words(summary: dict[str, Any]) -> str:
     """What was asked for, and what was measured where the step was chosen."""
     selection = summary["selection"]

@@ -1,0 +1,110 @@
+"""A table with a column of decisions, and no model -> a summary."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from eifffel.cli._editing import describe, known_task
+from eifffel.cli._printing import say_note
+from eifffel.cli._tables import SHOWN, column_values, cut_table, find_column, match_value, read_table, split_names
+from eifffel.report import summarize_decisions
+
+
+def summarize_column(
+    data: Path,
+    decision: str,
+    score: str | None,
+    compared: dict[str, Any],
+    reading: dict[str, Any],
+    bound: dict[str, Any],
+    *,
+    said: dict[str, Any],
+    quiet: bool,
+) -> dict[str, Any]:
+    """What a report says of the decisions in a column.
+
+    Parameters
+    ----------
+    data : Path
+        The table.
+    decision, score : str
+        Its columns.
+    compared, reading, bound, said : dict
+        Options of the command: who is compared and how, how the table is read, what it is judged by, what is said.
+    """
+    if compared["sensitive"] is None:
+        raise ValueError("--sensitive is needed: name the column of groups")
+    frame = read_table(data, separator=reading["separator"], verbose=not quiet)
+    task = replace(known_task(None, **compared), target=decision, favorable=None)
+    table = cut_table(
+        frame,
+        task,
+        data,
+        keep_sensitive=True,
+        drop_missing=reading["drop_missing"],
+        to_learn=False,
+        target_option="--decision",
+    )
+    assert table.y is not None
+    favorable = _find_good(compared["favorable"], table.y, decision)
+    if favorable is None and not quiet:
+        say_note(f"1 of column {decision!r} is taken as good for a person; say --favorable 0 if it is not")
+    target = compared["target"]
+    return summarize_decisions(
+        table.y,
+        None if target is None else _labels(table.X[find_column(table.X, target, "--target", data)], target, data),
+        sensitive_features=table.group,
+        scores=None if score is None else _numbers(table.X[find_column(table.X, score, "--score", data)], score, data),
+        rows=f"rows of {data.name}",
+        **bound,
+        favorable=favorable,
+        privileged=table.privileged,
+        constraint=compared["constraint"],
+        combine=task.combine,
+        min_group_rows=task.min_group_rows,
+        missing=task.missing,
+        decided_by=f"column {decision} of {data.name}",
+        score_name=score or "",
+        sensitive_name=task.sensitive_name,
+        about=describe(data, table, **said),
+    )
+
+
+def _find_good(text: str | None, decisions: np.ndarray, column: str) -> set[Any] | None:
+    """The decisions that --favorable names: one, or several separated by commas."""
+    if text is None:
+        found = sorted(set(decisions.tolist()), key=str)
+        if not set(found) <= {0, 1}:
+            names = ", ".join(repr(str(value)) for value in found[:SHOWN])
+            raise ValueError(
+                f"--favorable is needed: which decisions of column {column!r}, {names}, are good for a person"
+            )
+        return None
+    texts = [text] if text in map(str, decisions.tolist()) else split_names(text)  # it may have a comma in it
+    return {match_value(name, decisions, f"--favorable: column {column!r}") for name in texts}
+
+
+def _labels(column: pd.Series, name: str, data: Path) -> np.ndarray:
+    """What should have been decided."""
+    missing = int(column.isna().sum())
+    if missing:
+        raise ValueError(
+            f"column {name!r} (--target) is missing in {missing:,} of {len(column):,} rows of '{data}'; leave such "
+            "rows out of the table"
+        )
+    return column_values(column)
+
+
+def _numbers(column: pd.Series, name: str, data: Path) -> Any:
+    """Scores as numbers; raises, naming the row, if one is none."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = numbers.isna().to_numpy().nonzero()[0]
+    if len(wrong):
+        raise ValueError(
+            f"--score: column {name!r} of '{data}' has {str(column.iloc[wrong[0]])!r} in row {wrong[0] + 1:,}, where a "
+            "number is needed"
+        )
+    return numbers.to_numpy(float)

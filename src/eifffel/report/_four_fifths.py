@@ -1,0 +1,93 @@
+"""The four-fifths table: each group's rate beside the highest, with an interval and a test."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from eifffel.report import _words
+from eifffel.report._blocks import (
+    AuditTable,
+    Block,
+    Column,
+    Record,
+    Summary,
+    flat_record,
+    measured_on,
+    name_attribute,
+    say_small,
+    say_unsaid,
+    show_people,
+)
+from eifffel.report._limits import NO_ADVICE
+
+RATIO, SIGNIFICANT = 0.8, 0.05
+
+
+def four_fifths(summary: Summary) -> AuditTable:
+    """The ratio of each rate to the highest one, with its interval and a test."""
+    columns = (
+        Column("group", lambda r: r["category"]),
+        Column("people", show_people),
+        Column("share of all", lambda r: _words.UNKNOWN if r["share"] is None else f"{r['share']:.1%}"),
+        Column("favourable decisions (95% interval)", lambda r: _words.percent(_estimate(r, "rate"))),
+        Column("ratio to the highest (95% interval)", lambda r: _words.fraction(_estimate(r, "ratio"))),
+        Column("p-value", _show_p),
+        Column("reading", lambda r: r["reading"]),
+    )
+    blocks = [
+        Block(
+            f"By {name_attribute(summary, table)}",
+            columns,
+            [flat_record(name_attribute(summary, table), c) | {"reading": _read(c)} for c in table["categories"]],
+        )
+        for table in summary["impact"]["selection"]
+    ]
+    notes = [
+        f"{measured_on(summary)} A rate is the share of a group decided favourably ({summary['favorable']}).",
+        "The ratio is a group's rate divided by the highest rate of all groups of two percent of the people or more. "
+        "Its interval is Koopman's; the p-value is of Fisher's exact test, two-sided, of no difference between the two "
+        "rates. Each group is compared by itself: among many, some differ by chance. A bound is judged by another "
+        "ratio, of all groups that are bounded, also those of under two percent.",
+        "Four fifths is a rule of thumb (29 CFR 1607.4 D): a smaller ratio is looked into, and a larger one can still "
+        "be a difference that matters.",
+        *say_small(summary, "They are compared, but theirs is not taken as the highest rate."),
+        *say_unsaid(summary),
+        *_say_unknown(summary),
+        NO_ADVICE,
+    ]
+    return AuditTable("four-fifths", "Four-fifths table", blocks, notes)
+
+
+def _read(category: Record) -> str:
+    """What the ratio of a category says, and whether it may be chance."""
+    ratio = category["ratio"]
+    if category["unknown"]:
+        return "not known, and not compared"
+    if category["rows"] is None:
+        return "not described"
+    if category["highest"]:
+        return "highest rate" if ratio["value"] is not None else "nobody is decided favourably"
+    if ratio["value"] is None:
+        return "nobody is decided favourably"
+    side = "below four fifths" if ratio["value"] < RATIO else "four fifths or more"
+    if ratio["low"] < RATIO <= ratio["high"]:
+        side += ", but not surely"
+    rates = "differ beyond chance" if category["p_value"] < SIGNIFICANT else "may differ by chance alone"
+    return f"{side}; the rates {rates}{'; under 2% of all' if category['small'] else ''}"
+
+
+def _estimate(record: Record, key: str) -> dict[str, Any]:
+    return {"value": record[key], "low": record[f"{key}_low"], "high": record[f"{key}_high"]}
+
+
+def _show_p(record: Record) -> str:
+    p_value = record["p_value"]
+    if p_value is None:
+        return _words.UNKNOWN if not record["highest"] else ""
+    return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
+
+
+def _say_unknown(summary: Summary) -> Iterator[str]:
+    unknown = summary["impact"]["unknown"]
+    if unknown != 0:
+        n = "fewer than ten" if unknown is None else f"{unknown:,}"
+        yield f"Not compared, because a group of theirs is not known: {n} people."

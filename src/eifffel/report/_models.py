@@ -1,0 +1,106 @@
+"""A model -> its decisions and scores, and what a report says of it."""
+
+import platform
+import warnings
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.metrics import brier_score_loss
+
+from eifffel._validation import check_binary_labels
+from eifffel._version import __version__
+from eifffel.coding import Coding, Rows
+from eifffel.ensembles import Around, EnsembleView, view_ensemble
+from eifffel.exceptions import UnsupportedModelError
+from eifffel.path import FairnessPath
+from eifffel.record import undo
+from eifffel.report._estimates import number
+
+Record = dict[str, Any]
+
+
+def find_original(model: Any, path: FairnessPath | None, record: Record | None) -> Any:
+    """The model before its edit; ``None`` if there was none."""
+    if path is not None:
+        return path.model
+    return None if record is None else undo(model)
+
+
+def find_classes(model: Any, y: Any, favorable: Any) -> np.ndarray:
+    """The two labels that a model decides between."""
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        try:
+            classes = view_ensemble(model, favorable=favorable).classes
+        except UnsupportedModelError:
+            classes = check_binary_labels(y)
+    if len(classes) != 2:
+        raise ValueError(f"the model has {len(classes)} classes, {list(classes)}; only two can be measured")
+    return np.asarray(classes)
+
+
+def decide(model: Any, X: Any, coding: Coding) -> np.ndarray:
+    """Which rows a model decides favourably."""
+    if hasattr(model, "classes_"):
+        return np.asarray(model.predict(X)).ravel() == coding.classes[coding.favorable]
+    favorable = coding.classes.tolist()[coding.favorable]
+    return view_ensemble(model, favorable=favorable).decides(X)  # a Booster predicts probabilities
+
+
+def score(model: Any, X: Any, coding: Coding) -> np.ndarray | None:
+    """The probability of the favourable class, where a model gives one."""
+    if model is None or not hasattr(model, "predict_proba"):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names of columns, said when it decided
+        return np.asarray(model.predict_proba(X))[:, coding.favorable]
+
+
+def measure_calibration(before: np.ndarray | None, after: np.ndarray | None, rows: Rows) -> Record | None:
+    """Brier scores of probabilities before and after an edit, where there are any and labels are known."""
+    if rows.label is None or after is None:
+        return None
+    label = rows.label == 1
+    scores = {"before": before, "after": after}
+    return {
+        when: None if chance is None else number(brier_score_loss(label, np.clip(chance, 0, 1)))
+        for when, chance in scores.items()
+    }
+
+
+def describe_model(model: Any, record: Record | None) -> Record:
+    """What a report says of a model itself."""
+    around = Around(model)
+    view: EnsembleView | None
+    try:
+        view = view_ensemble(model, favorable=None if record is None else record["favorable"])
+    except (UnsupportedModelError, ValueError):  # it can be measured all the same
+        view = None
+    kinds = [type(layer.model).__name__ for layer in around.layers] + [type(around.ensemble).__name__]
+    digests = record["digests"] if record is not None else {"before": None, "after": view and view.digests}
+    return {
+        "kind": " of ".join(kinds),
+        "n_trees": None if view is None else view.n_trees,
+        "n_leaves": None if view is None else view.n_leaves,
+        "edited": record is not None,
+        "strategy": None if record is None else record["strategy"],
+        "direction": None if record is None else record["direction"],
+        "scale": None if record is None else number(record["scale"]),
+        "digests": digests,
+    }
+
+
+def tell_making(model: Any = None) -> Record:
+    """When a report was made, and with which versions."""
+    versions = {
+        "eifffel": __version__,
+        "python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+    }
+    library = type(Around(model).ensemble).__module__.partition(".")[0]
+    if library not in ("sklearn", "eifffel", "builtins"):
+        versions[library] = str(getattr(__import__(library), "__version__", "unknown"))
+    return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}

@@ -1,0 +1,264 @@
+"""The tables that auditors ask for, each against an example that is worked out here."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+from eifffel.report import render_markdown, render_table, save_table, summarize_decisions
+from eifffel.report._audit import TABLES
+
+# 1,025 applicants. Those decided favourably are selected; scores are 2 above the median of all, which is 1, else 1.
+#           people  selected  above
+EXAMPLE = {
+    ("m", "A"): (240, 144, 150),
+    ("m", "B"): (160, 56, 72),
+    ("f", "A"): (300, 135, 150),
+    ("f", "B"): (285, 114, 114),
+    ("f", "C"): (15, 12, 12),  # 1.5% of the 1,000 whose race is known
+    ("f", None): (25, 10, 14),
+}
+assert sum(above for *_, above in EXAMPLE.values()) == 512, "one less than half of 1,025 and a half: 1 is the median"
+
+
+def example(**options):
+    columns = {"sex": [], "race": []}
+    hired, score = [], []
+    for (sex, race), (n, selected, above) in EXAMPLE.items():
+        columns["sex"] += [sex] * n
+        columns["race"] += [race] * n
+        hired += ["yes"] * selected + ["no"] * (n - selected)
+        score += [2] * above + [1] * (n - above)
+    options = {"scores": score, "score_name": "rank", "rows": "applicants", "sensitive_name": "sex, race"} | options
+    groups = {name: np.array(column, object) for name, column in columns.items()}
+    return summarize_decisions(hired, sensitive_features=groups, favorable="yes", missing="drop", **options)
+
+
+def records(summary, name):
+    """The records of a table by the heading of their block and their category."""
+    blocks = json.loads(render_table(summary, name, ".json"))["blocks"]
+    return {block["heading"]: {r.get("category", r.get("field")): r for r in block["records"]} for block in blocks}
+
+
+@pytest.mark.parametrize("combine", ["each", "intersection"])
+def test_local_law_144_selection_rates(combine):
+    made = records(example(combine=combine), "ll144")
+    expected = {
+        # sex: 144 + 56 = 200 of 400, 135 + 114 + 12 = 261 of 600
+        "Selection rates, sex categories": {
+            "m": (400, 200, 0.5, 1.0),
+            "f": (600, 261, 0.435, 0.435 / 0.5),  # 0.87
+        },
+        # race: 144 + 135 = 279 of 540, 56 + 114 = 170 of 445, 12 of 15; the last is excluded
+        "Selection rates, race categories": {
+            "A": (540, 279, 279 / 540, 1.0),
+            "B": (445, 170, 170 / 445, (170 * 540) / (445 * 279)),  # 0.739
+            "C": (15, 12, 0.8, None),
+        },
+        "Selection rates, intersectional categories (sex x race)": {
+            "m, A": (240, 144, 0.6, 1.0),
+            "m, B": (160, 56, 0.35, 0.35 / 0.6),
+            "f, A": (300, 135, 0.45, 0.45 / 0.6),
+            "f, B": (285, 114, 0.4, 0.4 / 0.6),
+            "f, C": (15, 12, 0.8, None),
+        },
+    }
+    check_ll144(made, expected)
+    unknown = made["Not included in the calculations"]["not known"]
+    assert unknown["people"] == 25
+
+
+def test_local_law_144_scoring_rates():
+    made = records(example(), "ll144")
+    check_ll144(
+        made,
+        {
+            # sex: 150 + 72 = 222 of 400, 150 + 114 + 12 = 276 of 600
+            "Scoring rates, sex categories": {
+                "m": (400, 222, 0.555, 1.0),
+                "f": (600, 276, 0.46, 0.46 / 0.555),  # 0.829
+            },
+            # race: 150 + 150 = 300 of 540, 72 + 114 = 186 of 445
+            "Scoring rates, race categories": {
+                "A": (540, 300, 300 / 540, 1.0),
+                "B": (445, 186, 186 / 445, (186 * 540) / (445 * 300)),  # 0.752
+                "C": (15, 12, 0.8, None),
+            },
+            "Scoring rates, intersectional categories (sex x race)": {
+                "m, A": (240, 150, 0.625, 1.0),
+                "m, B": (160, 72, 0.45, 0.45 / 0.625),
+                "f, A": (300, 150, 0.5, 0.5 / 0.625),
+                "f, B": (285, 114, 0.4, 0.4 / 0.625),
+                "f, C": (15, 12, 0.8, None),
+            },
+        },
+    )
+
+
+def check_ll144(made, expected):
+    for heading, categories in expected.items():
+        assert set(made[heading]) == set(categories)
+        for name, (n, chosen, rate, ratio) in categories.items():
+            record = made[heading][name]
+            assert (record["people"], record["chosen"]) == (n, chosen)
+            assert record["rate"] == pytest.approx(rate, abs=1e-12)
+            assert record["ratio"] == (None if ratio is None else pytest.approx(ratio, abs=1e-12))
+            assert record["excluded"] == (ratio is None)
+
+
+def test_local_law_144_as_people_read_it():
+    text = render_table(example(about={"data_source": "All applicants of 2025"}), "ll144")
+    assert "| category | # of applicants | # selected | selection rate | impact ratio |" in text
+    assert "| category | # of applicants | scoring rate | impact ratio |" in text
+    assert "| f | 600 | 261 | 43.5% | 0.87 |" in text
+    assert "| C | 15 | 12 | 80.0% | excluded |" in text
+    assert "Measured on 1,000 applicants" in text
+    assert "25 people assessed, of whom a category is not known" in text
+    assert "Under 2% of all, by race: C. They are excluded from the impact ratios" in text
+    assert "score (rank) is above the median of all people assessed, 1" in text
+    assert "Source and explanation of the data: All applicants of 2025." in text
+    assert "Scoring rates are not here" in render_table(example(scores=None), "ll144")
+
+
+def test_four_fifths():
+    made = records(example(), "four-fifths")["By race"]
+    b = made["B"]
+    assert b["ratio"] == pytest.approx((170 / 445) / (279 / 540))  # 0.739
+    assert b["ratio_low"] < b["ratio"] < 0.8 < b["ratio_high"]
+    # 170 of 445 against 279 of 540: the pooled rate is 449/985, and the difference -4.24 standard errors of it.
+    pooled = 449 / 985
+    z = (170 / 445 - 279 / 540) / np.sqrt(pooled * (1 - pooled) * (1 / 445 + 1 / 540))
+    assert z == pytest.approx(-4.22, abs=0.02)
+    assert 1e-5 < b["p_value"] < 1e-4, "as beyond 4.2 standard errors, 2.4e-5"
+    assert b["reading"] == "below four fifths, but not surely; the rates differ beyond chance"
+    assert made["A"]["reading"] == "highest rate", "C is higher, and under 2%"
+    assert made["C"]["ratio"] == pytest.approx(0.8 / (279 / 540))
+    assert made["C"]["reading"].endswith("under 2% of all")
+    text = render_table(example(), "four-fifths")
+    assert "Under 2% of all, by race: C. They are compared" in text
+    assert "Not compared, because a group of theirs is not known: 25 people." in text
+    for line in re.findall(r"^\| [^|]+ \|.*$", text, re.M):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if re.fullmatch(r"0\.\d{3}.*", cells[4]):
+            assert " to " in cells[4], "never the ratio alone"
+            assert re.match(r"(0|1)\.\d{3}$|&lt;0\.001$", cells[5])
+
+
+@pytest.mark.parametrize(
+    ("women", "men", "reading"),
+    [
+        ((5, 200), (180, 200), "below four fifths; the rates differ beyond chance"),
+        ((175, 200), (180, 200), "four fifths or more; the rates may differ by chance alone"),
+        ((1800, 2200), (2000, 2200), "four fifths or more; the rates differ beyond chance"),
+        ((6, 20), (9, 20), "below four fifths, but not surely; the rates may differ by chance alone"),
+        ((0, 50), (20, 50), "below four fifths; the rates differ beyond chance"),
+        ((0, 50), (0, 50), "nobody is decided favourably"),
+        ((2, 5), (20, 50), "not described"),
+    ],
+)
+def test_what_a_ratio_says(women, men, reading):
+    hired, sex = [], []
+    for name, (chosen, n) in (("f", women), ("m", men)):
+        hired += [1] * chosen + [0] * (n - chosen)
+        sex += [name] * n
+    made = records(summarize_decisions(hired, sensitive_features=sex), "four-fifths")["By group"]
+    assert made["f"]["reading"] == reading
+    assert made["m"]["reading"] == ("nobody is decided favourably" if men[0] == 0 else "highest rate")
+
+
+def test_a_model_card_says_what_is_known_and_what_is_not():
+    about = {"intended_use": "first interviews", "not_for": "dismissals", "owner": "HR", "model_file": "m.skops"}
+    made = {name: r for block in records(example(about=about), "model-card").values() for name, r in block.items()}
+    told = {"Intended use": "first interviews", "Not for": "dismissals", "Who answers for it": "HR"}
+    assert {name: made[name]["value"] for name in told} == told
+    assert made["Model file"]["value"] == "m.skops"
+    assert made["Where it comes from"]["value"] == "not stated"
+    assert made["Measured on"]["value"] == "1,000 applicants"
+    assert "eifffel" in made["Software"]["value"]
+    assert made["Intended use"]["annex_iv"] == "1(a)"
+    assert made["sex f"]["value"].startswith("600 people; favourable decisions 43.5%")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_form_holds_the_same(name, tmp_path):
+    made = example()
+    for ending in (".md", ".csv", ".json"):
+        save_table(made, name, tmp_path / f"table{ending}")
+        assert (tmp_path / f"table{ending}").read_text() == render_table(made, name, ending)
+    content = json.loads((tmp_path / "table.json").read_text())
+    flat = [record for block in content["blocks"] for record in block["records"]]
+    lines = list(csv.DictReader(io.StringIO((tmp_path / "table.csv").read_text())))
+    assert len(lines) == len(flat) > 0
+    for line, record in zip(lines, flat, strict=True):
+        assert line["measured_on"] == "1000 applicants"
+        for key, value in record.items():
+            assert line[key] == ("" if value is None else str(value))
+    with pytest.raises(FileExistsError, match="is not overwritten unasked"):
+        save_table(made, name, tmp_path / "table.csv")
+    with pytest.raises(ValueError, match=r"must end in \.md, \.csv, \.json, got"):
+        save_table(made, name, tmp_path / "table.txt")
+    title = next(line for line in render_table(made, name).splitlines() if line)
+    assert title in render_markdown(made)
+
+
+def test_unknown_tables_are_refused():
+    with pytest.raises(ValueError, match="name must be one of 'four-fifths', 'll144', 'model-card', got 'll145'"):
+        render_table(example(), "ll145")
+    with pytest.raises(ValueError, match=r"ending must be one of '\.md', '\.csv', '\.json', got 'md'"):
+        render_table(example(), "ll144", "md")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_table_claims_that_a_law_is_complied_with(name):
+    text = render_table(example(), name)
+    assert "This page measures; it does not say that a law is complied with." in text
+    assert len(re.findall(r"compl(y|ian|ied)", text)) == text.count("it does not say that a law is complied with")
+
+
+def test_texts_from_data_are_no_formulas_and_no_markup():
+    groups = ["=HYPERLINK(1)"] * 30 + ["<b>|x|</b>"] * 30
+    made = summarize_decisions([1, 0] * 30, sensitive_features=groups)
+    assert "'=HYPERLINK(1)" in render_table(made, "ll144", ".csv")
+    assert "\n=HYPERLINK" not in render_table(made, "ll144", ".csv").replace(",", "\n")
+    assert "<b>" not in render_table(made, "ll144")
+    assert r"&lt;b&gt;\|x\|&lt;/b&gt;" in render_table(made, "ll144")
+
+
+def test_decisions_are_read_with_care():
+    sex = ["f", "m"] * 20
+    with pytest.raises(ValueError, match="the decisions are 'no', 'yes': pass favorable=, the one"):
+        summarize_decisions(["no", "yes"] * 20, sensitive_features=sex)
+    with pytest.raises(ValueError, match="favorable names 'si', not among the labels of decisions, 'no', 'yes'"):
+        summarize_decisions(["no", "yes"] * 20, sensitive_features=sex, favorable="si")
+    with pytest.raises(ValueError, match="scores must be numbers, got 'a', 'b'"):
+        summarize_decisions([0, 1] * 20, sensitive_features=sex, scores=["a", "b"] * 20)
+    with pytest.raises(ValueError, match="scores must be finite"):
+        summarize_decisions([0, 1] * 20, sensitive_features=sex, scores=[1, np.inf] * 20)
+    with pytest.raises(ValueError, match="scores has 2 entries for 40 rows"):
+        summarize_decisions([0, 1] * 20, sensitive_features=sex, scores=[1, 2])
+    with pytest.raises(ValueError, match="decisions has 20 missing values"):
+        summarize_decisions([0, None] * 20, sensitive_features=sex)
+    with pytest.raises(
+        ValueError, match="y has the labels 0, 2, and the decisions are 0, 1; give y in the same labels"
+    ):
+        summarize_decisions([0, 1] * 20, [0, 2] * 20, sensitive_features=sex, favorable=1)
+    several = summarize_decisions(
+        ["no", "yes", "offer", "wait"] * 20, sensitive_features=sex * 2, favorable={"yes", "offer"}
+    )
+    assert several["favorable"] == "offer or yes"
+    assert [g["after"]["selection_rate"]["value"] for g in several["groups"]] == [0.5, 0.5]
+    nobody = summarize_decisions([0] * 40, sensitive_features=sex)
+    assert [g["after"]["selection_rate"]["value"] for g in nobody["groups"]] == [0.0, 0.0]
+
+
+def test_labels_that_should_have_been_decided_give_rates_of_errors():
+    y = np.tile([1, 1, 0, 0], 20)
+    decided = np.tile([1, 0, 0, 1], 20)
+    sex = np.repeat(["f", "m"], 40)
+    made = summarize_decisions(decided, y, sensitive_features=sex, constraint="equal_opportunity")
+    assert made["overall"]["after"]["accuracy"]["value"] == 0.5
+    assert [g["after"]["true_positive_rate"]["value"] for g in made["groups"]] == [0.5, 0.5]
+    assert made["rows"]["labelled"]
