@@ -112,7 +112,7 @@ class PathCounts:
         pairs = np.concatenate([[pair], self.constraint.pairs])
         high, n_high, low, n_low = self._both_sides(step, pairs)
         begin, end = ratio_interval(low, n_low, high, n_high)
-        return None if np.isnan(begin).any() else (float(begin.min()), float(end[0]))
+        return None if np.isnan(end[0]) else (float(np.nanmin(begin)), float(end[0]))
 
     def limits(self, confidence: float) -> np.ndarray:
         """The upper limit of the discrimination after each step, shape (n_steps + 1,): that of every difference."""

@@ -108,7 +108,7 @@ def test_a_model_has_tables_too(folder):
     assert headings == [
         "Selection rates, sex categories",
         "Scoring rates, sex categories",
-        "Not included in the calculations",
+        "Not included in the calculations: a category not known",
     ]
     frame = pd.read_csv(folder / "people.csv")
     above = (frame["score"] > frame["score"].median()).groupby(frame["sex"]).mean()
@@ -136,6 +136,12 @@ MISTAKES = [
     (
         (*DECISIONS, "--sensitive", "sex", "--constraint", "equal_opportunity"),
         "among people of one label; name their column with --target",
+    ),
+    ((*DECISIONS, "--sensitive", "sex", "--target", "hired"), "--target and --decision are both 'hired'; name another"),
+    ((*DECISIONS[:-1], ",", "--sensitive", "sex"), "--favorable names no decision, got ','; name those that are good"),
+    (
+        (*DECISIONS[:-1], "yes,no,withdrew", "--sensitive", "sex"),
+        "--favorable names every decision of 'no', 'withdrew'",
     ),
     (DECISIONS, "--sensitive is needed: name the column of groups"),
     ((*DECISIONS[:-2], "--sensitive", "sex"), "--favorable is needed: which decisions of column 'hired', 'no', 'with"),

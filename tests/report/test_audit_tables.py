@@ -11,17 +11,18 @@ import pytest
 from eifffel.report import render_markdown, render_table, save_table, summarize_decisions
 from eifffel.report._audit import TABLES
 
-# 1,025 applicants. Those decided favourably are selected; scores are 2 above the median of all, which is 1, else 1.
+# 1,025 applicants. Those decided favourably are selected; scores are 2 or 1. Of all, 512 have 2, so that 1 is the
+# median; of those alone whose race is known it would be 2, which nobody is above.
 #           people  selected  above
 EXAMPLE = {
-    ("m", "A"): (240, 144, 150),
-    ("m", "B"): (160, 56, 72),
+    ("m", "A"): (240, 144, 156),
+    ("m", "B"): (160, 56, 80),
     ("f", "A"): (300, 135, 150),
     ("f", "B"): (285, 114, 114),
     ("f", "C"): (15, 12, 12),  # 1.5% of the 1,000 whose race is known
-    ("f", None): (25, 10, 14),
+    ("f", None): (25, 10, 0),
 }
-assert sum(above for *_, above in EXAMPLE.values()) == 512, "one less than half of 1,025 and a half: 1 is the median"
+assert sum(above for *_, above in EXAMPLE.values()) == 512
 
 
 def example(**options):
@@ -40,7 +41,8 @@ def example(**options):
 def records(summary, name):
     """The records of a table by the heading of their block and their category."""
     blocks = json.loads(render_table(summary, name, ".json"))["blocks"]
-    return {block["heading"]: {r.get("category", r.get("field")): r for r in block["records"]} for block in blocks}
+    named = {block["heading"]: [(r.get("category", r.get("field")), r) for r in block["records"]] for block in blocks}
+    return {heading: dict(found) for heading, found in named.items()}
 
 
 @pytest.mark.parametrize("combine", ["each", "intersection"])
@@ -67,8 +69,9 @@ def test_local_law_144_selection_rates(combine):
         },
     }
     check_ll144(made, expected)
-    unknown = made["Not included in the calculations"]["not known"]
-    assert unknown["people"] == 25
+    blocks = json.loads(render_table(example(combine=combine), "ll144", ".json"))["blocks"]
+    unknown = {record["attribute"]: record["people"] for record in blocks[-1]["records"]}
+    assert unknown == {"sex": 25, "race": 25, "sex x race": 25}
 
 
 def test_local_law_144_scoring_rates():
@@ -76,22 +79,22 @@ def test_local_law_144_scoring_rates():
     check_ll144(
         made,
         {
-            # sex: 150 + 72 = 222 of 400, 150 + 114 + 12 = 276 of 600
+            # sex: 156 + 80 = 236 of 400, 150 + 114 + 12 = 276 of 600
             "Scoring rates, sex categories": {
-                "m": (400, 222, 0.555, 1.0),
-                "f": (600, 276, 0.46, 0.46 / 0.555),  # 0.829
+                "m": (400, 236, 0.59, 1.0),
+                "f": (600, 276, 0.46, 0.46 / 0.59),  # 0.780
             },
-            # race: 150 + 150 = 300 of 540, 72 + 114 = 186 of 445
+            # race: 156 + 150 = 306 of 540, 80 + 114 = 194 of 445
             "Scoring rates, race categories": {
-                "A": (540, 300, 300 / 540, 1.0),
-                "B": (445, 186, 186 / 445, (186 * 540) / (445 * 300)),  # 0.752
+                "A": (540, 306, 306 / 540, 1.0),
+                "B": (445, 194, 194 / 445, (194 * 540) / (445 * 306)),  # 0.769
                 "C": (15, 12, 0.8, None),
             },
             "Scoring rates, intersectional categories (sex x race)": {
-                "m, A": (240, 150, 0.625, 1.0),
-                "m, B": (160, 72, 0.45, 0.45 / 0.625),
-                "f, A": (300, 150, 0.5, 0.5 / 0.625),
-                "f, B": (285, 114, 0.4, 0.4 / 0.625),
+                "m, A": (240, 156, 0.65, 1.0),
+                "m, B": (160, 80, 0.5, 0.5 / 0.65),
+                "f, A": (300, 150, 0.5, 0.5 / 0.65),
+                "f, B": (285, 114, 0.4, 0.4 / 0.65),
                 "f, C": (15, 12, 0.8, None),
             },
         },
@@ -113,10 +116,11 @@ def test_local_law_144_as_people_read_it():
     text = render_table(example(about={"data_source": "All applicants of 2025"}), "ll144")
     assert "| category | # of applicants | # selected | selection rate | impact ratio |" in text
     assert "| category | # of applicants | scoring rate | impact ratio |" in text
-    assert "| f | 600 | 261 | 43.5% | 0.87 |" in text
+    assert "| f | 600 | 261 | 43.5% | 0.870 |" in text
     assert "| C | 15 | 12 | 80.0% | excluded |" in text
     assert "Measured on 1,000 applicants" in text
-    assert "25 people assessed, of whom a category is not known" in text
+    assert "### Not included in the calculations: a category not known" in text
+    assert "| sex x race | 25 |" in text
     assert "Under 2% of all, by race: C. They are excluded from the impact ratios" in text
     assert "score (rank) is above the median of all people assessed, 1" in text
     assert "Source and explanation of the data: All applicants of 2025." in text
@@ -139,7 +143,7 @@ def test_four_fifths():
     assert made["C"]["reading"].endswith("under 2% of all")
     text = render_table(example(), "four-fifths")
     assert "Under 2% of all, by race: C. They are compared" in text
-    assert "Not compared, because a group of theirs is not known: 25 people." in text
+    assert "Not compared by race: 25 people of whom a category is not known." in text
     for line in re.findall(r"^\| [^|]+ \|.*$", text, re.M):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if re.fullmatch(r"0\.\d{3}.*", cells[4]):
@@ -155,7 +159,10 @@ def test_four_fifths():
         ((1800, 2200), (2000, 2200), "four fifths or more; the rates differ beyond chance"),
         ((6, 20), (9, 20), "below four fifths, but not surely; the rates may differ by chance alone"),
         ((0, 50), (20, 50), "below four fifths; the rates differ beyond chance"),
-        ((0, 50), (0, 50), "nobody is decided favourably"),
+        ((0, 50), (0, 50), "no ratio: the highest rate is 0"),
+        ((20, 250), (20, 200), "four fifths or more, but not surely; the rates may differ by chance alone"),
+        ((19, 250), (20, 200), "below four fifths, but not surely; the rates may differ by chance alone"),
+        ((66, 200), (88, 200), "below four fifths, but not surely; the rates differ beyond chance"),
         ((2, 5), (20, 50), "not described"),
     ],
 )
@@ -166,7 +173,20 @@ def test_what_a_ratio_says(women, men, reading):
         sex += [name] * n
     made = records(summarize_decisions(hired, sensitive_features=sex), "four-fifths")["By group"]
     assert made["f"]["reading"] == reading
-    assert made["m"]["reading"] == ("nobody is decided favourably" if men[0] == 0 else "highest rate")
+    others = {"not described": "no other group is described", "no ratio: the highest rate is 0": reading}
+    assert made["m"]["reading"] == others.get(reading, "highest rate")
+
+
+def test_what_is_said_where_small_or_hidden_groups_have_the_highest_rate():
+    def reading(**counts):
+        groups = [name for name, (n, _) in counts.items() for _ in range(n)]
+        hired = [int(k < chosen) for n, chosen in counts.values() for k in range(n)]
+        made = records(summarize_decisions(hired, sensitive_features=groups), "four-fifths")["By group"]
+        return {name: record["reading"] for name, record in made.items()}
+
+    nobody = "no ratio: the highest rate is 0"
+    assert reading(a=(500, 0), b=(500, 0), c=(15, 12)) == {"a": nobody, "b": nobody, "c": nobody}
+    assert reading(a=(60, 30), b=(80, 20), c=(25, 24), d=(8, 8))["a"] == "highest rate of those described"
 
 
 def test_a_model_card_says_what_is_known_and_what_is_not():
@@ -194,6 +214,9 @@ def test_every_form_holds_the_same(name, tmp_path):
     assert len(lines) == len(flat) > 0
     for line, record in zip(lines, flat, strict=True):
         assert line["measured_on"] == "1000 applicants"
+        assert line["decided_by"] == "decisions as they were made"
+        assert line["favorable"] == "yes"
+        assert line["note"].endswith("does not say that a law is complied with.")
         for key, value in record.items():
             assert line[key] == ("" if value is None else str(value))
     with pytest.raises(FileExistsError, match="is not overwritten unasked"):
@@ -214,15 +237,28 @@ def test_unknown_tables_are_refused():
 @pytest.mark.parametrize("name", TABLES)
 def test_no_table_claims_that_a_law_is_complied_with(name):
     text = render_table(example(), name)
-    assert "This page measures; it does not say that a law is complied with." in text
+    assert "This measures; it does not say that a law is complied with." in text
     assert len(re.findall(r"compl(y|ian|ied)", text)) == text.count("it does not say that a law is complied with")
 
 
-def test_texts_from_data_are_no_formulas_and_no_markup():
-    groups = ["=HYPERLINK(1)"] * 30 + ["<b>|x|</b>"] * 30
-    made = summarize_decisions([1, 0] * 30, sensitive_features=groups)
-    assert "'=HYPERLINK(1)" in render_table(made, "ll144", ".csv")
-    assert "\n=HYPERLINK" not in render_table(made, "ll144", ".csv").replace(",", "\n")
+@pytest.mark.parametrize("text", ["=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1"])
+def test_texts_from_data_are_no_formulas(text):
+    made = summarize_decisions([1, 0] * 30, sensitive_features=[text] * 30 + ["x"] * 30, about={"owner": text})
+    for name, column in (("ll144", "category"), ("model-card", "value")):
+        lines = csv.DictReader(io.StringIO(render_table(made, name, ".csv")))
+        cells = [line[column] for line in lines if text.strip() in line[column]]
+        assert cells
+        assert all(cell.startswith("'") or not cell.strip().startswith(text.strip()) for cell in cells)
+
+
+def test_numbers_are_no_formulas():
+    made = summarize_decisions([1, 0] * 30, sensitive_features=[-1] * 30 + [1] * 30)
+    lines = csv.DictReader(io.StringIO(render_table(made, "ll144", ".csv")))
+    assert {line["category"] for line in lines} == {"-1", "1", ""}
+
+
+def test_texts_from_data_are_no_markup():
+    made = summarize_decisions([1, 0] * 30, sensitive_features=["a"] * 30 + ["<b>|x|</b>"] * 30)
     assert "<b>" not in render_table(made, "ll144")
     assert r"&lt;b&gt;\|x\|&lt;/b&gt;" in render_table(made, "ll144")
 
@@ -241,10 +277,15 @@ def test_decisions_are_read_with_care():
         summarize_decisions([0, 1] * 20, sensitive_features=sex, scores=[1, 2])
     with pytest.raises(ValueError, match="decisions has 20 missing values"):
         summarize_decisions([0, None] * 20, sensitive_features=sex)
-    with pytest.raises(
-        ValueError, match="y has the labels 0, 2, and the decisions are 0, 1; give y in the same labels"
-    ):
+    with pytest.raises(ValueError, match="y has 2, not among the labels"):
         summarize_decisions([0, 1] * 20, [0, 2] * 20, sensitive_features=sex, favorable=1)
+    for favorable, what in (([], "no decision"), ({"yes", "no"}, "every decision")):
+        with pytest.raises(ValueError, match=f"favorable names {what} of 'no', 'yes'; name those that are good"):
+            summarize_decisions(["no", "yes"] * 20, sensitive_features=sex, favorable=favorable)
+    assert (
+        summarize_decisions([-1, 1] * 20, sensitive_features=sex)["groups"][1]["after"]["selection_rate"]["value"] == 1
+    )
+    assert summarize_decisions([False, True] * 20, sensitive_features=sex)["favorable"] == "True"
     several = summarize_decisions(
         ["no", "yes", "offer", "wait"] * 20, sensitive_features=sex * 2, favorable={"yes", "offer"}
     )

@@ -1,5 +1,6 @@
 """Impact ratios: what they are, what they are compared with, and what is not told of few people."""
 
+from fractions import Fraction
 from math import comb
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
     chosen = np.random.default_rng(seed).random(len(rows.group)) < 0.5
     impact = measure_impact(groups, constraint, rows, chosen, None, None)
     assert impact["scoring"] is None
-    assert impact["unknown"] == 0
+    assert all(table["unknown"] == 0 for table in impact["selection"])
     sex, race = rows.group // 3, rows.group % 3
     members = [
         {name: sex == k for k, name in enumerate("fm")},
@@ -67,14 +68,21 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
         large = [c for c in told if not c["small"]] or told
         if not told:
             continue
+        if len(told) == 1:
+            assert not told[0]["highest"]
+            assert told[0]["ratio"]["value"] is None
+            continue
         highest = max(large, key=lambda c: c["rate"]["value"])
         marked = [c for c in table["categories"] if c["highest"]]
+        if highest["chosen"] == 0:
+            assert not marked
+            assert all(c["ratio"]["value"] is c["below"] is None for c in told)
+            continue
         assert len(marked) == 1
         assert marked[0]["rate"]["value"] == highest["rate"]["value"]
         for c in told:
-            if marked[0]["chosen"] == 0:
-                assert c["ratio"]["value"] is None
-                continue
+            exact = Fraction(c["chosen"], c["rows"]) / Fraction(highest["chosen"], highest["rows"])
+            assert c["below"] == (exact < Fraction(4, 5))
             assert c["ratio"]["value"] == pytest.approx(c["rate"]["value"] / highest["rate"]["value"])
             if c is marked[0]:
                 assert (c["ratio"]["low"], c["p_value"]) == (None, None)
@@ -84,44 +92,71 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
             assert c["p_value"] == pytest.approx(fisher(*counts), abs=1e-9)
 
 
-@settings(deadline=None)
+def sums_of(vectors, rows):
+    """Which of the vectors are combinations of the rows: the rank of these does not grow by one of them."""
+    rank = np.linalg.matrix_rank(rows) if len(rows) else 0
+    return [np.linalg.matrix_rank(np.vstack([rows, vector[None]])) == rank for vector in vectors]
+
+
+@settings(deadline=None, max_examples=300)
 @given(SIZES, st.sampled_from(["each", "intersection"]))
-def test_no_fewer_than_ten_people_are_what_sums_leave_over(sizes, combine):
+def test_no_fewer_than_ten_people_can_be_reckoned_from_what_is_told(sizes, combine):
     groups, constraint, _ = grouped(sizes, combine)
     size = np.array(sizes)
-    *singly, at_once = find_partitions(groups, constraint, size)
-    assert at_once.hidden[(size > 0) & (size < FEWEST)].all()
-    for part in singly:
-        members = part.attribute.members
-        for cells in members[~part.hidden]:
-            assert size[cells].sum() == 0 or size[cells].sum() >= FEWEST
-            left_over = size[cells & at_once.hidden].sum()
-            assert left_over == 0 or left_over >= FEWEST
-        others = members[part.hidden].any(axis=0)  # known as one, where others are told
-        left_over = size[others & at_once.hidden].sum()
-        nothing_else = not (others & ~at_once.hidden & (size > 0)).any()
-        assert left_over == 0 or left_over >= FEWEST or nothing_else or part.hidden.all()
-    if combine == "each":
-        for k, part in enumerate(singly):  # the same as in the report's table of groups
-            own = groups.find_hidden(groups.count_people(size), constraint.find_bounded(groups))
-            np.testing.assert_array_equal(part.hidden, own[groups.attribute_of == k])
-    else:
-        own = groups.find_hidden(size, constraint.find_bounded(groups))
-        np.testing.assert_array_equal(at_once.hidden, own)
+    *singly, at_once = parts = find_partitions(groups, constraint, size)
+    own = groups.find_hidden(groups.count_people(size), constraint.find_bounded(groups))
+    cells, margins = np.eye(6, dtype=int), np.concatenate([part.attribute.members for part in singly]).astype(int)
+    # What the report's own table of groups tells is told.
+    in_report = cells[~own] if combine == "intersection" else np.concatenate([margins[~own], cells[size == 0]])
+    told = np.concatenate([part.attribute.members[~part.hidden] for part in parts]).astype(int)
+    few = (size > 0) & (size < FEWEST)
+    sets = np.concatenate([cells, margins, margins * few, few[None]])
+    secret = sets[(sets @ size > 0) & (sets @ size < FEWEST)]
+    before = sums_of(secret, in_report)
+    assert sums_of(secret, np.concatenate([in_report, told])) == before
+    assert at_once.hidden[few].all()
+    # And nothing else could be told.
+    wanted = cells if combine == "each" else margins
+    hidden = np.concatenate([part.hidden for part in ([at_once] if combine == "each" else singly)])
+    for vector in wanted[hidden & (wanted @ size >= FEWEST)]:
+        with_it = np.concatenate([in_report, told, vector[None]])
+        assert sums_of(secret, with_it) != before
+
+
+def test_of_a_hidden_cell_as_many_others_as_it_takes_are_hidden():
+    groups, constraint, _ = grouped([5, 60, 70, 200, 300, 400], "each")
+    *_, at_once = find_partitions(groups, constraint, np.array([5, 60, 70, 200, 300, 400]))
+    # f, a is all of f less f, b and f, c; or all of a less m, a. So m, a is not told, nor one of f, b and f, c; of
+    # these the smaller, f, b, and with it m, b, from which it could be reckoned.
+    assert at_once.hidden.tolist() == [True, True, False, True, True, False]
+
+
+def test_where_half_of_all_are_above_the_median_a_second_category_is_hidden():
+    sex = np.array(["f"] * 5 + ["m"] * 50 + ["x"] * 60)
+    impact = summarize_decisions(np.arange(115) % 2, sensitive_features=sex, scores=np.arange(115))["impact"]
+    assert [c["rows"] for c in impact["scoring"]["tables"][0]["categories"]] == [None, None, 60]
+    assert [c["rows"] for c in impact["selection"][0]["categories"]] == [None, 50, 60]
+    few = summarize_decisions([0, 1] * 4, sensitive_features=["f", "m"] * 4, scores=range(8), min_group_rows=0)
+    assert few["impact"]["scoring"] is None, "a median of eight people is told of none"
 
 
 def test_people_without_a_group_are_counted_and_not_compared():
     sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 20, object)
     hired = np.arange(120) % 2
     dropped = summarize_decisions(hired, sensitive_features=sex, missing="drop")["impact"]
-    assert dropped["unknown"] == 20
+    assert dropped["selection"][0]["unknown"] == 20
     assert [c["name"] for c in dropped["selection"][0]["categories"]] == ["f", "m"]
     own = summarize_decisions(hired, sensitive_features=sex, missing="own-group")["impact"]
-    assert own["unknown"] == 20
+    assert own["selection"][0]["unknown"] == 20
     known = [(c["name"], c["unknown"], c["share"], c["highest"]) for c in own["selection"][0]["categories"]]
     assert known == [("f", False, 0.5, True), ("m", False, 0.5, False), ("(missing)", True, None, False)]
-    few = summarize_decisions(hired[:105], sensitive_features=sex[:105], missing="drop")["impact"]
-    assert few["unknown"] is None, "five people"
+    race = np.array(["a", "b"] * 60, object)
+    race[:15] = None
+    both = {"sex": sex, "race": race}
+    own = summarize_decisions(hired, sensitive_features=both, missing="own-group")["impact"]["selection"]
+    assert [table["unknown"] for table in own] == [20, 15, 35], "each table leaves out those that it does not know"
+    dropped = summarize_decisions(hired, sensitive_features=both, missing="drop")["impact"]["selection"]
+    assert [table["unknown"] for table in dropped] == [35, 35, 35]
 
 
 def test_scores_above_the_median_are_counted():

@@ -221,6 +221,7 @@ OPTIONS = {
     "privileged= the other one": "--privileged naming the other one",
     "lower min_group_rows": "lower --min-group-rows",
     "people of one label; give y": "people of one label; name their column with --target",
+    "favorable names every decision": "--favorable names every decision",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
     "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }

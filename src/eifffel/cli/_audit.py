@@ -9,7 +9,15 @@ from eifffel import load
 from eifffel._validation import check_choice, check_fraction, listed
 from eifffel.cli import _app as shared
 from eifffel.cli._decisions import summarize_column
-from eifffel.cli._editing import describe, known_rows, known_task, say_assumed, say_of_rows
+from eifffel.cli._editing import (
+    describe,
+    known_rows,
+    known_task,
+    say_assumed,
+    say_of_rows,
+    stored_about,
+    trained_on,
+)
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._printing import print_audit, say
 from eifffel.cli._progress import Progress
@@ -111,7 +119,7 @@ def audit(
         # Rows without a group are counted as such rather than cut off.
         "missing": DROP if drop_missing and missing is None else missing,
     }
-    said = {"not_for": not_for, "owner": owner, "data_source": data_source}
+    said = {"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source}
     reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing}
     bound: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio}
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
@@ -127,7 +135,7 @@ def audit(
                     reading,
                     bound,
                     quiet=quiet,
-                    said=said | {"intended_use": intended_use},
+                    said=said,
                 )
             else:
                 if score is not None:
@@ -145,7 +153,7 @@ def audit(
                     **reading,
                 )
                 model_file = f"{model.name}, SHA-256 {hash_file(model)}"
-                about = describe(data, rows, intended_use, model_file=model_file, **said)
+                about = describe(data, rows, **said_before(loaded, said), model_file=model_file)
                 if not quiet:
                     say_of_rows(loaded, data)
                     if find_record(loaded) is None:
@@ -204,6 +212,12 @@ def split_files(files: list[Path], decision: str | None) -> tuple[Path | None, P
             "a model say --decision COLUMN"
         )
     return files[0], files[1]
+
+
+def said_before(model: Any, said: dict[str, str | None]) -> dict[str, Any]:
+    """What is said of a model: now, or else when it was made."""
+    made = {"trained_on": trained_on(model), "intended_use": stored_about(model).get("intended_use")}
+    return made | {name: made.get(name) if text is None else text for name, text in said.items()}
 
 
 def refuse_of_models(options: dict[str, Any]) -> None:

@@ -37,6 +37,9 @@ def summarize_column(
     """
     if compared["sensitive"] is None:
         raise ValueError("--sensitive is needed: name the column of groups")
+    for option, name in (("--target", compared["target"]), ("--score", score)):
+        if name == decision:
+            raise ValueError(f"{option} and --decision are both {name!r}; name another column, or leave {option} out")
     frame = read_table(data, separator=reading["separator"], verbose=not quiet)
     task = replace(known_task(None, **compared), target=decision, favorable=None)
     table = cut_table(
@@ -83,6 +86,8 @@ def _find_good(text: str | None, decisions: np.ndarray, column: str) -> set[Any]
                 f"--favorable is needed: which decisions of column {column!r}, {names}, are good for a person"
             )
         return None
+    if not split_names(text):
+        raise ValueError(f"--favorable names no decision, got {text!r}; name those that are good for a person")
     texts = [text] if text in map(str, decisions.tolist()) else split_names(text)  # it may have a comma in it
     return {match_value(name, decisions, f"--favorable: column {column!r}") for name in texts}
 

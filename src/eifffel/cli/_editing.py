@@ -186,7 +186,7 @@ def edit(
     return Edited(edited, path, selection, summary)
 
 
-def describe(data: Path, table: Labelled, intended_use: str | None, **more: str | None) -> dict[str, Any]:
+def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any) -> dict[str, Any]:
     """What a report says of where it comes from: the table, with the hash of its file, the command and more."""
     dropped = f" ({table.n_dropped:,} rows without a label or a group left out)" if table.n_dropped else ""
     return {
@@ -258,9 +258,15 @@ def known_rows(model: Any, data: Path) -> str:
 
 def trained_on(model: Any) -> dict[str, Any] | None:
     """What the record of a model says of the table that it was trained on: the table, seed and test size."""
-    record = find_record(model) or {}
-    known: dict[str, Any] | None = json.loads(record.get("summary") or "{}").get("about", {}).get("trained_on")
+    known: dict[str, Any] | None = stored_about(model).get("trained_on")
     return known
+
+
+def stored_about(model: Any) -> dict[str, Any]:
+    """What was said of a model when it was made."""
+    record = find_record(model) or {}
+    about: dict[str, Any] = json.loads(record.get("summary") or "{}").get("about", {})
+    return about
 
 
 def check_compared(task: Task) -> None:

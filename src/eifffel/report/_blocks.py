@@ -42,11 +42,11 @@ class AuditTable(NamedTuple):
     notes: list[str]
 
 
-def flat_record(attribute: str, category: Record) -> Record:
+def flat_record(summary: Summary, table: Record, category: Record) -> Record:
     """A category as one flat record, with what columns are shown by."""
     rate, ratio = category["rate"], category["ratio"]
     return {
-        "attribute": attribute,
+        "attribute": name_attribute(summary, table),
         "category": category["name"],
         "people": category["rows"],
         "share": category["share"],
@@ -81,12 +81,11 @@ def measured_on(summary: Summary) -> str:
     """Which rows were measured, and who decided about them."""
     rows = summary["rows"]
     data = summary["about"]["data"]
-    return (
-        f"Measured on {rows['n']:,} {rows['name']}{f' ({data})' if data else ''}, decided by: {_decided_by(summary)}."
-    )
+    return f"Measured on {rows['n']:,} {rows['name']}{f' ({data})' if data else ''}, decided by: {decided_by(summary)}."
 
 
-def _decided_by(summary: Summary) -> str:
+def decided_by(summary: Summary) -> str:
+    """Who decided: a model, edited or not, or whoever it was."""
     kind: str = summary["model"]["kind"]
     return f"{kind}, edited" if summary["model"]["edited"] else kind
 

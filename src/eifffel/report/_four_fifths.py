@@ -37,16 +37,16 @@ def four_fifths(summary: Summary) -> AuditTable:
         Block(
             f"By {name_attribute(summary, table)}",
             columns,
-            [flat_record(name_attribute(summary, table), c) | {"reading": _read(c)} for c in table["categories"]],
+            [flat_record(summary, table, c) | {"reading": _read(c, table)} for c in table["categories"]],
         )
         for table in summary["impact"]["selection"]
     ]
     notes = [
         f"{measured_on(summary)} A rate is the share of a group decided favourably ({summary['favorable']}).",
-        "The ratio is a group's rate divided by the highest rate of all groups of two percent of the people or more. "
-        "Its interval is Koopman's; the p-value is of Fisher's exact test, two-sided, of no difference between the two "
-        "rates. Each group is compared by itself: among many, some differ by chance. A bound is judged by another "
-        "ratio, of all groups that are bounded, also those of under two percent.",
+        "The ratio is a group's rate divided by the highest rate that is described of a group of two percent of the "
+        "people or more. Its interval is Koopman's; the p-value is of Fisher's exact test, two-sided, of no difference "
+        "between the two rates. Each group is compared by itself: among many, some differ by chance. A bound is judged "
+        "by another ratio, of all groups that are bounded, also those of under two percent.",
         "Four fifths is a rule of thumb (29 CFR 1607.4 D): a smaller ratio is looked into, and a larger one can still "
         "be a difference that matters.",
         *say_small(summary, "They are compared, but theirs is not taken as the highest rate."),
@@ -57,7 +57,7 @@ def four_fifths(summary: Summary) -> AuditTable:
     return AuditTable("four-fifths", "Four-fifths table", blocks, notes)
 
 
-def _read(category: Record) -> str:
+def _read(category: Record, table: Record) -> str:
     """What the ratio of a category says, and whether it may be chance."""
     ratio = category["ratio"]
     if category["unknown"]:
@@ -65,10 +65,13 @@ def _read(category: Record) -> str:
     if category["rows"] is None:
         return "not described"
     if category["highest"]:
-        return "highest rate" if ratio["value"] is not None else "nobody is decided favourably"
+        # A category that is not described may have a higher one.
+        all_told = all(c["rows"] is not None or c["small"] for c in table["categories"])
+        return "highest rate" if all_told else "highest rate of those described"
     if ratio["value"] is None:
-        return "nobody is decided favourably"
-    side = "below four fifths" if ratio["value"] < RATIO else "four fifths or more"
+        n_told = sum(c["rows"] is not None and not c["unknown"] for c in table["categories"])
+        return "no other group is described" if n_told == 1 else "no ratio: the highest rate is 0"
+    side = "below four fifths" if category["below"] else "four fifths or more"
     if ratio["low"] < RATIO <= ratio["high"]:
         side += ", but not surely"
     rates = "differ beyond chance" if category["p_value"] < SIGNIFICANT else "may differ by chance alone"
@@ -87,7 +90,7 @@ def _show_p(record: Record) -> str:
 
 
 def _say_unknown(summary: Summary) -> Iterator[str]:
-    unknown = summary["impact"]["unknown"]
-    if unknown != 0:
-        n = "fewer than ten" if unknown is None else f"{unknown:,}"
-        yield f"Not compared, because a group of theirs is not known: {n} people."
+    for table in summary["impact"]["selection"]:
+        if table["unknown"]:
+            by = name_attribute(summary, table)
+            yield f"Not compared by {by}: {table['unknown']:,} people of whom a category is not known."

@@ -28,6 +28,22 @@ class Partition:
     attribute: Attribute
     hidden: np.ndarray
 
+    @property
+    def unknown(self) -> np.ndarray:
+        """Which of the categories are those of people of whom it is not known."""
+        values = [value if isinstance(value, tuple) else (value,) for value in self.attribute.values]
+        return np.array([UNKNOWN in value for value in values])
+
+    def hide_second(self, size: np.ndarray) -> "Partition":
+        """The same, but if one category is hidden, the smallest other is too: where the sum of all is known."""
+        size = self.attribute.members @ size
+        others = np.flatnonzero(~self.hidden & (size > 0))
+        if (self.hidden & (size > 0)).sum() != 1 or not len(others):
+            return self
+        hidden = self.hidden.copy()
+        hidden[others[np.argmin(size[others])]] = True
+        return replace(self, hidden=hidden)
+
 
 def measure_impact(
     groups: Groups,
@@ -50,87 +66,94 @@ def measure_impact(
     """
     size = rows.weigh_cells().sum(axis=1)
     partitions = find_partitions(groups, constraint, size)
-    unknown = np.array([UNKNOWN in (group if isinstance(group, tuple) else (group,)) for group in groups])
-
-    def measure(chosen: np.ndarray) -> list[dict[str, Any]]:
-        return [measure_partition(part, rows.weigh_cells(chosen).sum(axis=1), size) for part in partitions]
-
+    without = int((rows.weight == 0).sum())
+    counts = rows.weigh_cells(chosen).sum(axis=1)
     scoring = None
     if score is not None and len(score) >= FEWEST:
         median = np.median(score)  # of everybody, whether or not a category is known
-        scoring = {"score": score_name, "median": number(median), "tables": measure(score > median)}
-    without = (rows.weight == 0).sum() + size[unknown].sum()
-    return {"selection": measure(chosen), "scoring": scoring, "unknown": people(without)}
+        above = rows.weigh_cells(score > median).sum(axis=1)
+        # About half of all are above it.
+        tables = [measure_partition(part.hide_second(size), above, size, without) for part in partitions]
+        scoring = {"score": score_name, "median": number(median), "tables": tables}
+    return {"selection": [measure_partition(part, counts, size, without) for part in partitions], "scoring": scoring}
 
 
 def find_partitions(groups: Groups, constraint: Constraint, size: np.ndarray) -> list[Partition]:
-    """Each attribute by itself, then all of them at once; ``size`` is how many people there are of each group."""
+    """Each attribute by itself, then all of them at once; ``size`` is how many people there are of each group.
+
+    The report describes attributes by themselves or at once. What it describes is described here too; of the rest, as
+    much as can be told so that no fewer than ten people can be reckoned from all sums together.
+    """
     n_columns = len(groups.columns)
     singly = replace(groups, combine=EACH, privileged=(None,) * n_columns).attributes
     at_once = replace(groups, combine=INTERSECTION, privileged=(None,)).attributes[0]
     hidden = groups.find_hidden(groups.count_people(size), constraint.find_bounded(groups))
     if n_columns == 1:
         return [Partition(at_once, hidden)]
+    margins = np.concatenate([attribute.members for attribute in singly])
+    cells = np.eye(len(size), dtype=bool)
+    secret = find_secrets(margins, size)
     if groups.combine == INTERSECTION:
-        cells = hidden
-        margins = [hide_margins(attribute.members, size, cells) for attribute in singly]
+        in_cells, in_margins = hidden, ~choose_told(cells[~hidden], margins, secret, size)
     else:
-        margins = [hidden[groups.attribute_of == k] for k in range(n_columns)]
-        told = np.concatenate([tell_together(a.members, own) for a, own in zip(singly, margins, strict=True)])
-        cells = hide_cells(told, size)
-    parts = [Partition(attribute, own) for attribute, own in zip(singly, margins, strict=True)]
-    return [*parts, Partition(at_once, cells)]
+        told = np.concatenate([margins[~hidden], cells[size == 0]])
+        in_cells, in_margins = ~choose_told(told, cells, secret, size), hidden
+    ends = np.cumsum([len(attribute.values) for attribute in singly])[:-1]
+    parts = [Partition(attribute, own) for attribute, own in zip(singly, np.split(in_margins, ends), strict=True)]
+    return [*parts, Partition(at_once, in_cells)]
 
 
-def tell_together(members: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    """The sets of cells whose sums readers know: each value that is told, and all others of the attribute as one."""
-    return np.concatenate([members[~hidden], members[hidden].any(axis=0, keepdims=True)])
+def find_secrets(margins: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Sets of cells of fewer than ten people: small cells, small categories, and what a category has of small cells."""
+    few = (size > 0) & (size < FEWEST)
+    sets = np.concatenate([np.eye(len(size), dtype=bool), margins, margins & few, few[None]])
+    people_in = sets @ size
+    return sets[(people_in > 0) & (people_in < FEWEST)]
 
 
-def hide_cells(told: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Cells not to be described so that no fewer than ten people can be reckoned from sums that are told.
+def choose_told(told: np.ndarray, wanted: np.ndarray, secret: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Which of the ``wanted`` sums of cells can be told beside those that are ``told``, the largest first.
 
-    Those of fewer than ten; and, as long as fewer than ten people of a sum are hidden, the smallest other of it.
+    A ``secret`` sum must not be a combination of them, unless it is one of those told already.
     """
-    hidden = (size > 0) & (size < FEWEST)
-    changed = True
-    while changed:
-        changed = False
-        for cells in told:
-            others = np.flatnonzero(cells & ~hidden & (size > 0))
-            if 0 < size[cells & hidden].sum() < FEWEST and len(others):
-                hidden[others[np.argmin(size[others])]] = True
-                changed = True
-    return hidden
+    secret = secret[~_in_span(told, secret)]
+    chosen = np.zeros(len(wanted), bool)
+    n_people = wanted @ size
+    for k in np.argsort(-n_people, kind="stable"):
+        if 0 < n_people[k] < FEWEST:
+            continue
+        chosen[k] = True
+        chosen[k] = not _in_span(np.concatenate([told, wanted[chosen]]), secret).any()
+    return chosen
 
 
-def hide_margins(members: np.ndarray, size: np.ndarray, hidden_cells: np.ndarray) -> np.ndarray:
-    """Values not to be described so that no fewer than ten people can be reckoned from cells that are told."""
-    unsaid = members.astype(size.dtype) @ (size * hidden_cells)  # people of each value whose cell is not told
-    hidden = (unsaid > 0) & (unsaid < FEWEST)
-    while 0 < unsaid[hidden].sum() < FEWEST and not hidden.all():
-        others = np.flatnonzero(~hidden)
-        hidden[others[np.lexsort((members[others] @ size, unsaid[others] == 0))[0]]] = True
-    return hidden
+def _in_span(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Which of the vectors are linear combinations of the rows."""
+    if not len(rows) or not len(vectors):
+        return np.zeros(len(vectors), bool)
+    vectors = vectors.astype(np.float64)
+    _, scale, basis = np.linalg.svd(rows.astype(np.float64), full_matrices=False)
+    basis = basis[scale > 1e-9]
+    return np.linalg.norm(vectors - vectors @ basis.T @ basis, axis=1) < 1e-6
 
 
-def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> dict[str, Any]:
+def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray, without: int) -> dict[str, Any]:
     """The categories: their people, the share that is chosen, and its ratio to the highest share.
 
     The highest is that of a category of two percent of the people or more; of fewer, a single person makes it high or
     low. Each other is compared with it by Koopman's interval of the ratio and by Fisher's exact test, two-sided.
+    ``without`` is how many people are in no group.
     """
-    attribute = part.attribute
+    attribute, unknown = part.attribute, part.unknown
     members = attribute.members.astype(size.dtype)
     chosen, size = members @ chosen, members @ size
-    unknown = np.array([UNKNOWN in (v if isinstance(v, tuple) else (v,)) for v in attribute.values])
     n_known = size[~unknown].sum()
     small = size < SMALL_SHARE * n_known
     told = ~part.hidden & ~unknown & (size > 0)
     with np.errstate(invalid="ignore"):
         rates = np.where(told, chosen / size, -1.0)
     highest = int(np.argmax(np.where(small & (told & ~small).any(), -1.0, rates)))
-    compared = told & (rates[highest] > 0)
+    compared = told & (rates[highest] > 0) & (told.sum() > 1)
     categories = []
     for k in np.flatnonzero(size > 0).tolist():
         pair = chosen[k], size[k], chosen[highest], size[highest]
@@ -147,15 +170,20 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
                 "few": people(size[k]) is None,
                 "share": number(size[k] / n_known) if told[k] else None,
                 "small": bool(small[k] and not unknown[k]),
-                "highest": bool(told[k] and k == highest),
+                "highest": bool(compared[k] and k == highest),
+                "below": bool(5 * pair[0] * pair[3] < 4 * pair[2] * pair[1]) if compared[k] else None,
                 "chosen": None if part.hidden[k] else int(chosen[k]),
                 "rate": estimate(np.nan) if part.hidden[k] else rate(chosen[k], size[k]),
                 "ratio": ratio,
                 "p_value": p_value,
             }
         )
-    several = isinstance(attribute.values[0], tuple)
-    return {"attribute": one_line(attribute.name), "intersection": several, "categories": categories}
+    return {
+        "attribute": one_line(attribute.name),
+        "intersection": isinstance(attribute.values[0], tuple),
+        "unknown": without + int(size[unknown].sum()),
+        "categories": categories,
+    }
 
 
 def _fisher(chosen: int, size: int, other: int, other_size: int) -> float | None:

@@ -12,7 +12,7 @@ OF_EDITS = (
     "the table of who changed has both.",
     "Probabilities of an edited model are no longer calibrated.",
 )
-NO_ADVICE = "This page measures; it does not say that a law is complied with."
+NO_ADVICE = "This measures; it does not say that a law is complied with."
 
 # What discrimination does not say, by what is compared.
 UNSAID = {

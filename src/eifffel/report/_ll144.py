@@ -33,30 +33,36 @@ def ll144(summary: Summary) -> AuditTable:
     layouts: list[tuple[str, list[Record], tuple[Column, ...]]] = [("Selection rates", impact["selection"], selected)]
     if scoring is not None:
         layouts.append(("Scoring rates", scoring["tables"], scored))
-    ratio = Column("impact ratio", lambda r: "excluded" if r["excluded"] else _words.plain(r["ratio"], 2))
+    ratio = Column("impact ratio", lambda r: "excluded" if r["excluded"] else _words.plain(r["ratio"]))
     blocks: list[Block] = [
         Block(
             f"{layout}, {_name_categories(summary, table)}",
             (Column("category", lambda r: r["category"]), *columns, ratio),
-            [_ll144_record(name_attribute(summary, table), c) for c in table["categories"] if not c["unknown"]],
+            [
+                {"layout": layout, **_ll144_record(summary, table, category)}
+                for category in table["categories"]
+                if not category["unknown"]
+            ],
         )
         for layout, tables, columns in layouts
         for table in tables
     ]
-    left_out = {"attribute": "any", "category": "not known", "people": impact["unknown"]}
     blocks.append(
         Block(
-            "Not included in the calculations",
-            (Column("category", lambda r: r["category"]), Column("# of applicants", show_people)),
-            [left_out | {"under_10_people": impact["unknown"] is None}],
+            "Not included in the calculations: a category not known",
+            (Column("attribute", lambda r: r["attribute"]), Column("# of applicants", show_people)),
+            [
+                {"attribute": name_attribute(summary, table), "people": table["unknown"]}
+                for table in impact["selection"]
+            ],
         )
     )
     return AuditTable("ll144", "Impact ratios in the layout of Local Law 144", blocks, list(_ll144_notes(summary)))
 
 
-def _ll144_record(attribute: str, category: Record) -> Record:
+def _ll144_record(summary: Summary, table: Record, category: Record) -> Record:
     """As the layout has it; the impact ratio of an excluded category is not calculated."""
-    record = flat_record(attribute, category)
+    record = flat_record(summary, table, category)
     kept = {key: record[key] for key in ("attribute", "category", "people", "chosen", "rate", "under_10_people")}
     excluded = category["small"] and category["rows"] is not None
     return kept | {"ratio": None if excluded else record["ratio"], "excluded": excluded}
@@ -65,14 +71,9 @@ def _ll144_record(attribute: str, category: Record) -> Record:
 def _ll144_notes(summary: Summary) -> Iterator[str]:
     impact = summary["impact"]
     yield f"{measured_on(summary)} Selected: decided favourably ({summary['favorable']})."
-    unknown = "Fewer than ten" if impact["unknown"] is None else f"{impact['unknown']:,}"
-    yield (
-        f"{unknown} people assessed, of whom a category is not known in any of the attributes, are not included in the "
-        "calculations above."
-    )
-    yield "The impact ratio is the rate of a category divided by the highest rate of a category of the same table."
+    yield "The impact ratio is the rate of a category divided by the highest rate described in the same table."
     if impact["scoring"] is None:
-        yield "Scoring rates are not here, for there are no scores."
+        yield "Scoring rates are not here: no scores were given, or the model has no predict_proba."
     else:
         yield (
             f"The scoring rate is the share of a category whose score ({impact['scoring']['score']}) is above the "

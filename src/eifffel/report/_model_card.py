@@ -62,7 +62,8 @@ def _card_fields(s: Summary) -> Iterator[Field]:
     yield Field(part, "Intended use", stated("intended_use"), "1(a)")
     yield Field(part, "Not for", stated("not_for"), "3")
     yield Field(part, "Favourable decision", s["favorable"], "2(b)")
-    yield Field(part, "Edit", _words.strategy_words(model), "2(b), 6")
+    if s["sensitive_among_features"] is not None:  # a model
+        yield Field(part, "Edit", _words.strategy_words(model), "2(b), 6")
     if s["selection"] is not None:
         yield Field(part, "Asked for", _words.asked_words(s), "2(b)")
     part = "Data"

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from eifffel._validation import check_choice
 from eifffel._writing import check_target, write_whole
 from eifffel.report._audit import TABLES
-from eifffel.report._blocks import AuditTable
+from eifffel.report._blocks import AuditTable, decided_by
 from eifffel.report._html import render_html
+from eifffel.report._limits import NO_ADVICE
 from eifffel.report._markdown import render_markdown, table_lines
 
 
@@ -57,20 +59,24 @@ def _table_markdown(summary: dict[str, Any], audit: AuditTable) -> str:
 def _table_csv(summary: dict[str, Any], audit: AuditTable) -> str:
     """One line for each record, numbers as they are."""
     records = [{"table": block.heading} | record for block in audit.blocks for record in block.records]
-    measured = f"{summary['rows']['n']} {summary['rows']['name']}"
-    names = list(dict.fromkeys(name for record in records for name in record))
+    said = {
+        "measured_on": f"{summary['rows']['n']} {summary['rows']['name']}",
+        "decided_by": decided_by(summary),
+        "favorable": summary["favorable"],
+        "note": NO_ADVICE,
+    }
+    names = list(dict.fromkeys([*(name for record in records for name in record), *said]))
     written = io.StringIO()
-    lines = csv.DictWriter(written, [*names, "measured_on"], lineterminator="\n")
+    lines = csv.DictWriter(written, names, lineterminator="\n")
     lines.writeheader()
-    lines.writerows(
-        {name: _cell(value) for name, value in (record | {"measured_on": measured}).items()} for record in records
-    )
+    lines.writerows({name: _cell(value) for name, value in (record | said).items()} for record in records)
     return written.getvalue()
 
 
 def _cell(value: Any) -> Any:
-    """A value so that no spreadsheet takes a text for a formula."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@")) else value
+    """A value so that no spreadsheet takes a text for a formula; a number is none."""
+    is_formula = isinstance(value, str) and re.match(r"\s*[=+\-@]", value) and not re.match(r"-?[\d.]+( |$)", value)
+    return f"'{value}" if is_formula else value
 
 
 def _table_json(summary: dict[str, Any], audit: AuditTable) -> str:

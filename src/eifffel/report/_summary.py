@@ -181,7 +181,7 @@ def summarize(
         "model": describe_model(model, record),
         "calibration": measure_calibration(*chances, encoded),
         "made": tell_making(model),
-        "about": {**dict.fromkeys(ABOUT), **(about or {})},
+        "about": _tell_about(about),
         "limits": list_limits(asked.name, edited=decided.before is not None),
     }
     if decided.before is not None:
@@ -276,7 +276,7 @@ def summarize_decisions(
             "digests": {"before": None, "after": None},
         },
         "made": tell_making(),
-        "about": {**dict.fromkeys(ABOUT), **(about or {})},
+        "about": _tell_about(about),
         "limits": list_limits(asked.name, edited=False),
     }
     summary["verdict"] = say_verdict(summary, epsilon, ratio)
@@ -290,22 +290,30 @@ def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, An
         check_choice("about", name, ABOUT)
 
 
+def _tell_about(about: dict[str, Any] | None) -> dict[str, Any]:
+    told = {name: one_line(value) if isinstance(value, str) else value for name, value in (about or {}).items()}
+    return {**dict.fromkeys(ABOUT), **told}
+
+
 def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> LabelSets:
-    """Which decisions are good for a person, and which are not."""
-    known = [*decided, *(label for label in labels if label not in decided)]
+    """Which decisions are good for a person, and which are not; ``labels`` are what should have been decided."""
     if favorable is None:
-        if not set(known) <= {0, 1} and not set(known) <= {-1, 1}:
-            raise ValueError(
-                f"the decisions are {listed(known)}: pass favorable=, the one, or a set of those, that are good for a "
-                "person. Only for 0/1, -1/1 and booleans is the larger one taken by default"
-            )
-        return LabelSets(frozenset([1]), frozenset([0, -1]))
-    good = frozenset(favorable) if isinstance(favorable, COLLECTIONS) else frozenset([favorable])
-    if not set(labels) <= set(decided) and good.isdisjoint(labels):
+        for usual in ([0, 1], [-1, 1]):
+            if {*decided, *labels} <= set(usual):
+                named = [next((label for label in (*decided, *labels) if label == value), value) for value in usual]
+                return LabelSets(frozenset(named[1:]), frozenset(named[:1]))
         raise ValueError(
-            f"y has the labels {listed(labels)}, and the decisions are {listed(decided)}; give y in the same labels"
+            f"the decisions are {listed(decided)}: pass favorable=, the one, or a set of those, that are good for a "
+            "person. Only for 0/1, -1/1 and booleans is the larger one taken by default"
         )
-    return find_label_sets("decisions", known, good)
+    good = frozenset(favorable) if isinstance(favorable, COLLECTIONS) else frozenset([favorable])
+    if not good or (len(good) > 1 and good >= set(decided)):
+        what = "every decision" if good else "no decision"
+        raise ValueError(f"favorable names {what} of {listed(decided)}; name those that are good for a person")
+    sets = find_label_sets("decisions", decided, good)
+    if len(decided) > 1:
+        sets.check("y", labels)
+    return sets if len(decided) > 1 else LabelSets(good, frozenset([*decided, *labels]) - good)
 
 
 def _read_scores(scores: Any, decisions: Any, n_rows: int) -> np.ndarray:
