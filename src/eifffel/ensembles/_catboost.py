@@ -23,8 +23,8 @@ class CatBoostView(BoostedView):
     def __init__(self, model: Any, around: Around, favorable: Any):
         super().__init__(model, around, favorable)
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in model.get_tree_leaf_counts()])
-        self._scale, bias = model.get_scale_and_bias()
-        self.leaf_value = self._scale * model.get_leaf_values()
+        self.scale, bias = model.get_scale_and_bias()
+        self.leaf_value = self.scale * model.get_leaf_values()
         self.raw_bias = float(bias)
 
     @staticmethod
@@ -103,13 +103,13 @@ class CatBoostView(BoostedView):
         return self.around.rewrap(self._set_leaves(stored))
 
     def _write(self, leaf_value: np.ndarray) -> Any:
-        return self._set_leaves(leaf_value / self._scale)
+        return self._set_leaves(leaf_value / self.scale)
 
     def _set_leaves(self, stored: np.ndarray) -> Any:
         model = self._copy()
         model.set_leaf_values(stored)
         # Where a model has predicted, leaf values count only after this call.
-        model.set_scale_and_bias(self._scale, self.raw_bias)
+        model.set_scale_and_bias(self.scale, self.raw_bias)
         importances = model.__dict__.pop("_prediction_values_change", None)
         if importances is not None and len(model.get_leaf_weights()):
             model.get_feature_importance()  # stores them for feature_importances_, as fit does

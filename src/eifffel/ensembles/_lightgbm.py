@@ -20,21 +20,27 @@ LINEAR_PARAMETERS = ("linear_tree", "linear_trees")
 
 
 class LightGBMView(BoosterView):
-    """Leaf values stand in the text of the model and are set one by one; the first tree carries the bias."""
+    """Leaf values stand in the text of the model and are set one by one; the first tree carries the bias.
+
+    Attributes
+    ----------
+    text : str
+        The model as LightGBM writes it, with the trees that count.
+    """
 
     def __init__(self, model: Any, around: Around, favorable: Any):
         super().__init__(model, around, favorable)
         # With early stopping, predict uses the trees up to the best iteration.
         self._n_iterations = max(self._booster.best_iteration, -1) or -1
-        self._text = self._booster.model_to_string(num_iteration=self._n_iterations)
+        self.text = self._booster.model_to_string(num_iteration=self._n_iterations)
         self._refuse_trained()
         # Trained without names of columns, it takes frames whatever their columns are called.
         names = self._booster.feature_name()
         self._named = names != [f"Column_{k}" for k in range(len(names))]
-        sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self._text, re.MULTILINE)]
+        sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self.text, re.MULTILINE)]
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in sizes])
         # All digits are in the text; asking for one leaf after another takes longer.
-        values = re.findall(r"^leaf_value=(.*)$", self._text, re.MULTILINE)
+        values = re.findall(r"^leaf_value=(.*)$", self.text, re.MULTILINE)
         self.leaf_value = np.array(" ".join(values).split(), np.float64)
         self.raw_bias = 0.0
 
@@ -56,12 +62,12 @@ class LightGBMView(BoosterView):
 
     def _refuse_trained(self) -> None:
         """What only the trained booster can tell, such as one that was read from a file."""
-        header = self._text[: self._text.find("\nTree=")]
+        header = self.text[: self.text.find("\nTree=")]
         fields = dict(line.partition("=")[::2] for line in header.splitlines())
         objective = (fields.get("objective") or "none").split()
         if objective[0] not in OBJECTIVES:
             _refuse_objective(self.model, objective[0])
-        _refuse_if("is_linear=1" in self._text, self.model, "linear_tree")
+        _refuse_if("is_linear=1" in self.text, self.model, "linear_tree")
         _refuse_if("1" in fields.get("monotone_constraints", ""), self.model, "monotone")
         settings = dict(setting.partition(":")[::2] for setting in objective[1:])
         self._sigmoid = float(settings.get("sigmoid", 1))
@@ -71,9 +77,14 @@ class LightGBMView(BoosterView):
     def feature_names(self) -> list[str]:
         return self._booster.feature_name() if self._is_bare else super().feature_names
 
-    def raw_of_probability(self, probability: float) -> float:
+    @property
+    def slope(self) -> float:
+        """The log-odds are so many times the raw score."""
         # boosting="rf" averages the trees, and its raw score is their sum.
-        return super().raw_of_probability(probability) / self._sigmoid * (self.n_trees if self._averages else 1)
+        return self._sigmoid / (self.n_trees if self._averages else 1)
+
+    def raw_of_probability(self, probability: float) -> float:
+        return super().raw_of_probability(probability) / self.slope
 
     def _predict(self, X: Any, **kind: Any) -> Any:
         return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=self._named, **kind)
@@ -95,7 +106,7 @@ class LightGBMView(BoosterView):
         return self._predict(X, raw_score=True)
 
     def _splits(self) -> Iterable[Any]:
-        yield re.sub(r"^(leaf_value|tree_sizes)=.*$", "", self._text, flags=re.MULTILINE).encode()
+        yield re.sub(r"^(leaf_value|tree_sizes)=.*$", "", self.text, flags=re.MULTILINE).encode()
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         booster = self._copy_booster()

@@ -88,6 +88,11 @@ class XGBoostView(BoosterView):
         if n_rounds == 0:
             raise NotFittedError(f"this {type(model).__name__} has no trees; train it first, for one round or more")
 
+    @property
+    def used_trees(self) -> list[dict[str, Any]]:
+        """The trees that count, as XGBoost's JSON form has them."""
+        return self._used_trees(json.loads(self._raw)["learner"])
+
     def _used_trees(self, learner: dict[str, Any]) -> list[dict[str, Any]]:
         model = _gbtree(learner)["model"]
         return model["trees"][: model["iteration_indptr"][self._iterations[1] or -1]]

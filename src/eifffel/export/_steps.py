@@ -1,0 +1,193 @@
+"""The steps before an ensemble, converted by skl2onnx; encoders and imputers by tables of their own output."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+
+from eifffel._optional import import_optional
+from eifffel.exceptions import UnsupportedModelError
+from eifffel.export._inputs import Input
+
+# What stands for a missing text, which a tensor of ONNX cannot hold.
+MISSING_TEXT = ""
+# A text that no table has.
+UNKNOWN_TEXT = "\0unknown"
+# What skl2onnx is asked for: what its oldest tested version writes.
+TARGET = {"": 18, "ai.onnx.ml": 3}
+
+
+def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any) -> str:
+    """Add the steps of a pipeline to an empty ONNX model; the name of what reaches the ensemble."""
+    skl2onnx = import_optional("skl2onnx", "exporting a Pipeline to ONNX needs")
+    types = import_optional("skl2onnx.common.data_types", "exporting a Pipeline to ONNX needs")
+    kinds = {True: types.StringTensorType, False: types.DoubleTensorType}
+    # skl2onnx writes numbers of several columns as float32 and integers of some encoders; these write float64.
+    ours = {
+        OneHotEncoder: _convert_encoder,
+        OrdinalEncoder: _convert_encoder,
+        TargetEncoder: _convert_encoder,
+        SimpleImputer: _convert_imputer,
+    }
+    pipeline = Pipeline([(f"step_{k}", step) for k, (_, step) in enumerate(steps)])
+    try:
+        converted = skl2onnx.convert_sklearn(
+            pipeline,
+            initial_types=[(given.name, kinds[given.is_text]([None, given.width])) for given in inputs],
+            target_opset=TARGET,
+            custom_conversion_functions=ours,
+            custom_shape_calculators=dict.fromkeys(ours, _shape),
+        )
+    except UnsupportedModelError:
+        raise
+    except Exception as error:  # skl2onnx's own, of many kinds
+        raise UnsupportedModelError(
+            f"skl2onnx cannot convert the steps before the model ({', '.join(type(step).__name__ for _, step in steps)}): "
+            f"{str(error).strip().splitlines()[0]}. Leave out the step that it names, or transform the rows yourself "
+            "and export the model alone"
+        ) from error
+    graph = converted.graph
+    used = {name for node in graph.node for name in node.input} | {result.name for result in graph.output}
+    proto.graph.input.extend(given for given in graph.input if given.name in used)
+    proto.graph.node.extend(graph.node)
+    proto.graph.initializer.extend(graph.initializer)
+    for opset in converted.opset_import:
+        if opset.domain not in {ours.domain for ours in proto.opset_import}:
+            proto.opset_import.append(opset)
+    return graph.output[0].name
+
+
+def _shape(operator: Any) -> None:
+    step = operator.raw_operator
+    types = import_optional("skl2onnx.common.data_types", "exporting a Pipeline to ONNX needs")
+    is_text = isinstance(step, SimpleImputer) and isinstance(step.statistics_[0], str)
+    kind = types.StringTensorType if is_text else types.DoubleTensorType
+    operator.outputs[0].type = kind([None, len(step.get_feature_names_out())])
+
+
+class _Writer:
+    """Adds nodes to what skl2onnx is converting."""
+
+    def __init__(self, scope: Any, container: Any):
+        self._scope, self._container = scope, container
+        self._onnx = import_optional("onnx", "exporting to ONNX needs")
+
+    def add(self, kind: str, *inputs: str, output: str | None = None, **options: Any) -> str:
+        output = self._scope.get_unique_variable_name("made") if output is None else output
+        name = self._scope.get_unique_operator_name(kind)
+        self._container.add_node(kind, list(inputs), [output], name=name, **options)
+        return output
+
+    def constant(self, values: np.ndarray) -> str:
+        name = self._scope.get_unique_variable_name("constant")
+        kind = self._onnx.helper.np_dtype_to_tensor_dtype(values.dtype)
+        self._container.add_initializer(name, kind, values.shape, values.ravel().tolist())
+        return name
+
+    def tensor(self, values: Any) -> Any:
+        """Numbers as an attribute of a node."""
+        return self._onnx.numpy_helper.from_array(np.array(values, np.float64))
+
+    def cast(self, name: str, kind: type) -> str:
+        return self.add("Cast", name, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+    def columns(self, operator: Any) -> list[str]:
+        """The columns of all inputs of a step, one by one, of shape (rows, 1)."""
+        names = []
+        for given in operator.inputs:
+            width = given.type.shape[1]
+            for k in range(width):
+                whole = width == 1
+                names.append(given.full_name if whole else self.add("Gather", given.full_name, self.constant(np.array([k])), axis=1))
+        return names
+
+
+def _convert_encoder(scope: Any, operator: Any, container: Any) -> None:
+    """An encoder of categories: what it makes of each category, and of one that it does not know, is a table."""
+    encoder, write = operator.raw_operator, _Writer(scope, container)
+    parts = []
+    for k, column in enumerate(write.columns(operator)):
+        categories, table = _table(encoder, k)
+        places = list(range(len(categories)))
+        if any(isinstance(category, str) for category in categories):
+            place = _place_of_text(write, column, categories, places, len(categories))
+        else:
+            found = write.add(
+                "LabelEncoder",
+                column,
+                op_domain="ai.onnx.ml",
+                op_version=4,
+                keys_tensor=write.tensor(categories),
+                values_tensor=write.tensor(places),
+                default_tensor=write.tensor([len(categories)]),
+            )
+            place = write.cast(found, np.int64)
+        row = write.add("Reshape", place, write.constant(np.array([-1])))
+        parts.append(write.add("Gather", write.constant(table), row, axis=0))
+    write.add("Concat", *parts, axis=1, output=operator.outputs[0].full_name)
+
+
+def _place_of_text(write: _Writer, column: str, texts: list[Any], places: list[int], default: int) -> str:
+    keys = [text if isinstance(text, str) else MISSING_TEXT for text in texts]
+    if len(set(keys)) < len(keys):
+        raise UnsupportedModelError(
+            "a column of categories has both empty texts and missing values, and ONNX knows no missing text; make them "
+            "one before training"
+        )
+    return write.add(
+        "LabelEncoder",
+        column,
+        op_domain="ai.onnx.ml",
+        op_version=2,
+        keys_strings=keys,
+        values_int64s=places,
+        default_int64=default,
+    )
+
+
+def _table(encoder: Any, k: int) -> tuple[list[Any], np.ndarray]:
+    """The categories of column ``k``, and what the encoder makes of each and, last, of any other value."""
+    categories = list(encoder.categories_[k])
+    widths = getattr(encoder, "_n_features_outs", [1] * len(encoder.categories_))  # of OneHotEncoder
+    own = slice(sum(widths[:k]), sum(widths[: k + 1]))
+    usual = np.array([known[0] for known in encoder.categories_], object)
+
+    def encoded(values: list[Any]) -> np.ndarray:
+        rows = np.tile(usual, (len(values), 1))
+        rows[:, k] = values
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of categories that are not known, and of missing names
+            made = encoder.transform(rows)
+        return np.asarray(made.toarray() if hasattr(made, "toarray") else made, np.float64)[:, own]
+
+    known = encoded(categories)
+    is_text = any(isinstance(category, str) for category in categories)
+    try:
+        other = encoded([UNKNOWN_TEXT if is_text else np.inf])
+    except ValueError:  # the encoder refuses what it does not know; a file cannot
+        other = np.zeros((1, known.shape[1]))
+    return categories, np.concatenate([known, other])
+
+
+def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+    imputer, write = operator.raw_operator, _Writer(scope, container)
+    statistics = imputer.statistics_
+    is_text = isinstance(statistics[0], str)
+    empty = not is_text and np.isnan(np.asarray(statistics, np.float64)).any()
+    if imputer.add_indicator or empty or imputer.missing_values is not None and imputer.missing_values == imputer.missing_values:
+        raise UnsupportedModelError(
+            "a SimpleImputer converts to ONNX with missing_values=nan, without add_indicator, and if no column was "
+            "missing altogether when it was fitted; fit it so"
+        )
+    parts = []
+    for column, fill in zip(write.columns(operator), statistics, strict=True):
+        if is_text:
+            is_missing = write.cast(_place_of_text(write, column, [MISSING_TEXT], [1], 0), np.bool_)
+            replacement = np.array([[fill]], object)
+        else:
+            is_missing, replacement = write.add("IsNaN", column), np.array([[fill]], np.float64)
+        parts.append(write.add("Where", is_missing, write.constant(replacement), column))
+    write.add("Concat", *parts, axis=1, output=operator.outputs[0].full_name)
