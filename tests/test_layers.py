@@ -13,7 +13,7 @@ LAYERS = [
     ["baselines", "classifier", "report"],
     ["splitting", "_meta"],
     ["dask"],
-    ["tracing", "storage"],
+    ["export", "tracing", "storage"],
     ["display", "path"],
     ["editing", "record", "verdict"],
     ["flips", "measuring", "rules", "selection"],

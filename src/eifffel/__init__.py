@@ -6,6 +6,7 @@ from eifffel.display import FairnessPathDisplay
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
+    ExportMismatchError,
     FewRowsWarning,
     IndistinctGroupsWarning,
     ModelChangedError,
@@ -19,6 +20,7 @@ from eifffel.exceptions import (
     UnsupportedModelError,
     ViewMismatchError,
 )
+from eifffel.export import ExportCheck, to_onnx, verify_export
 from eifffel.path import FairnessPath
 from eifffel.record import undo
 from eifffel.rules import Rule
@@ -33,6 +35,8 @@ __all__ = [
     "DiscriminationAwareForestClassifier",
     "DiscriminationAwareTreeClassifier",
     "EiFFFeLClassifier",
+    "ExportCheck",
+    "ExportMismatchError",
     "FairnessPath",
     "FairnessPathDisplay",
     "FewRowsWarning",
@@ -54,7 +58,9 @@ __all__ = [
     "__version__",
     "load",
     "save",
+    "to_onnx",
     "trace_path",
     "undo",
+    "verify_export",
     "view_ensemble",
 ]

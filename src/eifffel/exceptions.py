@@ -3,6 +3,7 @@
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 
 class UnsupportedModelError(TypeError):
@@ -23,6 +24,20 @@ class ModelFileError(ValueError):
 
 class ViewMismatchError(RuntimeError):
     """The decisions rebuilt from the leaves are not those of the model itself."""
+
+
+class ExportMismatchError(ValueError):
+    """An exported model does not decide as the model does.
+
+    Attributes
+    ----------
+    rows : ndarray
+        The places of the rows that differ.
+    """
+
+    def __init__(self, message: str, rows: Any = ()):
+        super().__init__(message)
+        self.rows = rows
 
 
 class ConstraintNotMetWarning(UserWarning):

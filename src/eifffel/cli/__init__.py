@@ -6,7 +6,7 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from eifffel.cli import _audit, _datasets, _demo, _explain, _fit, _flip, _path, _predict, _reproduce
+from eifffel.cli import _audit, _datasets, _demo, _explain, _export, _fit, _flip, _path, _predict, _reproduce
 from eifffel.cli._app import BAD_INPUT, INTERRUPTED, add_commands, app, say_error
 
 # Every mistake in arguments is one of these; where the class is defined differs between versions of typer.
@@ -20,6 +20,7 @@ add_commands(
     _flip.flip,
     _audit.audit,
     _explain.explain,
+    _export.export,
     _datasets.datasets,
     _reproduce.reproduce,
 )

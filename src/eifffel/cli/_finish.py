@@ -17,6 +17,7 @@ from eifffel.report import save_report
 from eifffel.report._save import check_audit_name, check_report_name, render_json
 
 MODEL_ENDING = ".skops"
+EXPORT_ENDING = ".onnx"
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -29,11 +30,14 @@ def check_targets(
     picture: Path | None = None,
     report: Path | None = None,
     audit: Path | None = None,
+    exported: Path | None = None,
 ) -> None:
     """Raise, before any work is done, if a file cannot be written, or is one that is read."""
-    wanted = [path for path in (model, table, picture, report, audit) if path is not None]
+    wanted = [path for path in (model, table, picture, report, audit, exported) if path is not None]
     if model is not None and model.suffix != MODEL_ENDING:
         raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{model}'; rename it")
+    if exported is not None and exported.suffix != EXPORT_ENDING:
+        raise ValueError(f"an exported model must end in {EXPORT_ENDING}, got '{exported}'; rename it")
     if table is not None:
         check_table_name(table)
     if picture is not None and picture.suffix.lower() not in PICTURES:

@@ -82,7 +82,9 @@ def _texts_of(X: Any) -> dict[str, bool]:
     """Which columns of a frame hold texts; nothing of anything else."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
-        raise ValueError(f"X must be a frame that names its columns, got {type(X).__name__}; pass a pandas or polars one")
+        raise ValueError(
+            f"X must be a frame that names its columns, got {type(X).__name__}; pass a pandas or polars one"
+        )
     return {
         name: not (kind.is_numeric() or kind == nw.Boolean) and not _holds_numbers(frame[name])
         for name, kind in frame.schema.items()

@@ -9,8 +9,10 @@ import numpy as np
 from eifffel._optional import import_optional
 from eifffel._version import __version__
 from eifffel.ensembles import Around
+from eifffel.exceptions import ModelFileError, UnsupportedModelError
 from eifffel.export._inputs import read_inputs
-from eifffel.export._steps import convert_steps
+from eifffel.export._running import open_session
+from eifffel.export._steps import convert_steps, first_line
 from eifffel.export._trees import Ensemble, Tree, read_ensemble
 
 # The first versions with ONNX's TreeEnsemble, which adds float64, and with all that skl2onnx writes.
@@ -40,10 +42,10 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     Returns
     -------
     onnx.ModelProto
-        Its input is ``X``, float64 of shape (rows, columns); where a Pipeline begins with a ColumnTransformer that knows
-        the names of its columns, one input for each column, by its name, of shape (rows, 1): float64, or text, where an
-        empty one is missing. Its outputs are ``label``, of shape (rows,), and ``probabilities``, float32 of shape
-        (rows, 2), in the order of the model's ``classes_``.
+        Its input is ``X``, float64 of shape (rows, columns); where a Pipeline begins with a ColumnTransformer that
+        knows the names of its columns, one input for each column, by its name, of shape (rows, 1): float64, or text,
+        where an empty one is missing. Its outputs are ``label``, of shape (rows,), and ``probabilities``, float32 of
+        shape (rows, 2), in the order of the model's ``classes_``.
 
     Raises
     ------
@@ -57,8 +59,8 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     >>> from eifffel.datasets import make_biased_classification
     >>> people = make_biased_classification(500, random_state=0)
     >>> forest = RandomForestClassifier(5, random_state=0).fit(people.data, people.target)
-    >>> file = eifffel.to_onnx(forest)  # doctest: +SKIP
-    >>> eifffel.verify_export(forest, file, people.data).n_rows  # doctest: +SKIP
+    >>> file = eifffel.to_onnx(forest)
+    >>> eifffel.verify_export(forest, file, people.data).n_rows
     500
     """
     onnx = import_optional("onnx", NEEDS)
@@ -81,7 +83,14 @@ def to_onnx(model: Any, X: Any = None) -> Any:
         reached = graph.add("GreaterOrEqual", scores[cutoff.positive], graph.number(cutoff.value))
         second = reached if cutoff.positive == 1 else graph.add("Not", reached)
     graph.finish(second, probabilities, labels)
-    onnx.checker.check_model(graph.proto)
+    try:
+        onnx.checker.check_model(graph.proto)
+        open_session(graph.proto)
+    except (ModelFileError, onnx.checker.ValidationError) as error:  # skl2onnx may write what does not fit together
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} was converted to what is no model of ONNX: {first_line(error)}. "
+            "Leave out the step that this is of, or transform the rows yourself and export the model alone"
+        ) from error
     return graph.proto
 
 

@@ -44,10 +44,10 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
     except UnsupportedModelError:
         raise
     except Exception as error:  # skl2onnx's own, of many kinds
+        names = ", ".join(type(step).__name__ for _, step in steps)
         raise UnsupportedModelError(
-            f"skl2onnx cannot convert the steps before the model ({', '.join(type(step).__name__ for _, step in steps)}): "
-            f"{str(error).strip().splitlines()[0]}. Leave out the step that it names, or transform the rows yourself "
-            "and export the model alone"
+            f"skl2onnx cannot convert the steps before the model ({names}): {first_line(error)}. Leave out the step "
+            "that it names, or transform the rows yourself and export the model alone"
         ) from error
     graph = converted.graph
     used = {name for node in graph.node for name in node.input} | {result.name for result in graph.output}
@@ -58,6 +58,12 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
         if opset.domain not in {ours.domain for ours in proto.opset_import}:
             proto.opset_import.append(opset)
     return graph.output[0].name
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, without where it was."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _shape(operator: Any) -> None:
@@ -87,10 +93,6 @@ class _Writer:
         self._container.add_initializer(name, kind, values.shape, values.ravel().tolist())
         return name
 
-    def tensor(self, values: Any) -> Any:
-        """Numbers as an attribute of a node."""
-        return self._onnx.numpy_helper.from_array(np.array(values, np.float64))
-
     def cast(self, name: str, kind: type) -> str:
         return self.add("Cast", name, to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
 
@@ -101,7 +103,11 @@ class _Writer:
             width = given.type.shape[1]
             for k in range(width):
                 whole = width == 1
-                names.append(given.full_name if whole else self.add("Gather", given.full_name, self.constant(np.array([k])), axis=1))
+                names.append(
+                    given.full_name
+                    if whole
+                    else self.add("Gather", given.full_name, self.constant(np.array([k])), axis=1)
+                )
         return names
 
 
@@ -115,19 +121,18 @@ def _convert_encoder(scope: Any, operator: Any, container: Any) -> None:
         if any(isinstance(category, str) for category in categories):
             place = _place_of_text(write, column, categories, places, len(categories))
         else:
-            found = write.add(
-                "LabelEncoder",
-                column,
-                op_domain="ai.onnx.ml",
-                op_version=4,
-                keys_tensor=write.tensor(categories),
-                values_tensor=write.tensor(places),
-                default_tensor=write.tensor([len(categories)]),
-            )
-            place = write.cast(found, np.int64)
+            place = _place_of_number(write, column, np.array(categories, np.float64))
         row = write.add("Reshape", place, write.constant(np.array([-1])))
         parts.append(write.add("Gather", write.constant(table), row, axis=0))
     write.add("Concat", *parts, axis=1, output=operator.outputs[0].full_name)
+
+
+def _place_of_number(write: _Writer, column: str, numbers: np.ndarray) -> str:
+    is_gap = write.add("And", write.add("IsNaN", column), write.constant(np.isnan(numbers)[None]))
+    hits = write.cast(write.add("Or", write.add("Equal", column, write.constant(numbers[None])), is_gap), np.int64)
+    # The place of the first 1; one behind all of them is that of any other number.
+    padded = write.add("Pad", hits, write.constant(np.array([0, 0, 0, 1])), write.constant(np.array(1)))
+    return write.add("ArgMax", padded, axis=1)
 
 
 def _place_of_text(write: _Writer, column: str, texts: list[Any], places: list[int], default: int) -> str:
@@ -177,7 +182,8 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
     statistics = imputer.statistics_
     is_text = isinstance(statistics[0], str)
     empty = not is_text and np.isnan(np.asarray(statistics, np.float64)).any()
-    if imputer.add_indicator or empty or imputer.missing_values is not None and imputer.missing_values == imputer.missing_values:
+    other = imputer.missing_values is not None and imputer.missing_values == imputer.missing_values
+    if imputer.add_indicator or empty or other:
         raise UnsupportedModelError(
             "a SimpleImputer converts to ONNX with missing_values=nan, without add_indicator, and if no column was "
             "missing altogether when it was fitted; fit it so"

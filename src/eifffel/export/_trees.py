@@ -144,7 +144,7 @@ def _lightgbm_tree(model: Any, block: str) -> Tree:
             "with missing values as NaN"
         )
     # Where no value was missing in training, a missing one counts as 0.
-    missing_left = np.where(missing == MISSING_NAN, kinds & DEFAULT_LEFT > 0, 0 <= threshold)
+    missing_left = np.where(missing == MISSING_NAN, kinds & DEFAULT_LEFT > 0, threshold >= 0)
     threshold = np.where(threshold == -LIGHTGBM_ZERO, np.nextafter(-LIGHTGBM_ZERO, -1), threshold)
     # Children below 0 are leaves, counted from -1 downwards; here they come after the splits.
     left, right = (numbers(name, np.int64) for name in ("left_child", "right_child"))

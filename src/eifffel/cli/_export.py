@@ -1,0 +1,77 @@
+"""eifffel export: a model as a file for other programs."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eifffel import load, to_onnx, verify_export
+from eifffel._writing import write_whole
+from eifffel.cli import _app as shared
+from eifffel.cli._finish import check_targets
+from eifffel.cli._printing import say, say_json, say_note
+from eifffel.cli._tables import read_table, split_names
+from eifffel.cli._training import features_for, trained_columns
+
+FORMATS = ("onnx",)
+
+
+@shared.command(example="eifffel export model.skops --to onnx --out model.onnx --check people.csv")
+def export(
+    model: shared.ModelFile,
+    out: Annotated[Path, typer.Option(help="Write the exported model there.", metavar="FILE.onnx")],
+    to: Annotated[str, typer.Option(help="What to export it to: onnx.")] = "onnx",
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare the export with the model on the rows of this table, and write nothing if they differ. Give "
+            "all kinds of rows that it will see.",
+            metavar="DATA",
+        ),
+    ] = None,
+    features: shared.Features = None,
+    separator: shared.Separator = None,
+    allow_pickle: shared.AllowPickle = False,
+    overwrite: shared.Overwrite = False,
+    json: shared.Json = False,
+    quiet: shared.Quiet = False,
+    debug: shared.Debug = False,
+) -> None:
+    """Export a model to ONNX, which runs in other programs and languages, without Python and without eifffel.
+
+    The file takes columns by name, or a matrix of numbers, and gives labels and probabilities.
+    """
+    if to not in FORMATS:
+        raise ValueError(f"--to must be {' or '.join(FORMATS)}, got {to!r}")
+    check_targets(overwrite=overwrite, exported=out, reads=(model, check))
+    if check is None and (features or separator):
+        raise ValueError("--features and --separator are of the table of --check; give one, or leave them out")
+    loaded = load(model, allow_pickle=allow_pickle)
+    X = None if check is None else rows_for(loaded, check, features, separator, verbose=not quiet)
+    exported = to_onnx(loaded, X if trained_columns(loaded) is None and hasattr(loaded, "steps") else None)
+    found = None if X is None else verify_export(loaded, exported, X, verbose=not quiet)
+    write_whole(out, exported.SerializeToString(), overwrite=overwrite)
+    if json:
+        say_json(
+            {
+                "out": str(out),
+                "rows_compared": 0 if found is None else found.n_rows,
+                "largest_difference": None if found is None else found.largest_difference,
+            }
+        )
+    elif not quiet:
+        if found is None:
+            say_note("the export was not compared with the model; --check TABLE does, on rows of yours")
+        else:
+            say(
+                f"Compared on {found.n_rows:,} rows: the same labels, and probabilities that differ by "
+                f"{found.largest_difference:.1g} at most."
+            )
+        say(f"The exported model is in {out}.")
+
+
+def rows_for(model: Any, data: Path, features: str | None, separator: str | None, *, verbose: bool) -> Any:
+    """The rows of a table as the model takes them."""
+    known = trained_columns(model)
+    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
+    return features_for(model, frame, data, split_names(features))
