@@ -43,9 +43,13 @@ class BoosterView(BoostedView):
     def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
         return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
 
+    def probability(self, X: Any) -> np.ndarray:
+        """The probability of the second class that the Booster itself gives to rows."""
+        return self._predict(self.around.transform(X))
+
     def decides(self, X: Any) -> np.ndarray:
         if self._is_bare:  # it gives probabilities only
-            return (self._predict(self.around.transform(X)) > 0.5) == (self.favorable == 1)
+            return (self.probability(X) > 0.5) == (self.favorable == 1)
         return super().decides(X)
 
     def _copy_booster(self) -> Any:

@@ -5,6 +5,7 @@ from itertools import count
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from eifffel._optional import import_optional
 from eifffel._version import __version__
@@ -66,7 +67,8 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     onnx = import_optional("onnx", NEEDS)
     ensemble, layers = unwrap(model)
     trees, labels = read_ensemble(ensemble)
-    steps = [step for layer in layers for step in getattr(layer.model, "steps", [])[:-1]]
+    pipelines = [layer.model for layer in layers if isinstance(layer.model, Pipeline)]
+    steps = [step for pipeline in pipelines for step in pipeline.steps[:-1]]
     inputs = read_inputs(ensemble, steps, X)
     graph = _Graph(onnx, trees.added_as)
     if steps:
@@ -192,7 +194,8 @@ class _Graph:
 
     def finish(self, second: str, probabilities: Sequence[str], labels: np.ndarray) -> None:
         """Name the outputs: labels, from whether each row is decided for the second, and probabilities."""
-        values = labels.astype(np.int64) if labels.dtype.kind in "iu" else labels
+        values = np.array(labels.tolist())
+        values = values.astype(object) if values.dtype.kind == "U" else values
         chosen = self.add("Gather", self.constant(values), self.cast(second, np.int64))
         self.add("Reshape", chosen, self.constant(np.array([-1])), output="label")
         self.cast(self.add("Concat", *probabilities, axis=1), np.float32, output="probabilities")

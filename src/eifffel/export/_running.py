@@ -31,6 +31,7 @@ def open_session(onnx: Any) -> Any:
         raise TypeError(f"onnx must be an ONNX model, its bytes or the path of its file, got {type(onnx).__name__}")
     options = runtime.SessionOptions()
     options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = 1  # so that trees are added in their order
     try:
         return runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's own, of several kinds

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 from tqdm.auto import tqdm
@@ -87,7 +88,8 @@ def verify_export(model: Any, onnx: Any, X: Any, *, tolerance: float = 1e-5, ver
         rows = _safe_indexing(X, np.arange(here.start, here.stop))
         fed = feed(rows)
         label, probability = session.run(outputs, fed)
-        own_label, own_probability = _predict(model, rows)
+        with parallel_config(backend="sequential"):  # one job adds the trees in their order, as one thread does there
+            own_label, own_probability = _predict(model, rows)
         if probability.shape != own_probability.shape:
             raise ValueError(
                 f"the ONNX model gives probabilities of shape {probability.shape}, and the model of shape "
@@ -119,8 +121,8 @@ def _predict(model: Any, rows: Any) -> tuple[np.ndarray, np.ndarray]:
     """The labels and the probabilities of the model itself."""
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict(rows)).ravel(), np.asarray(model.predict_proba(rows))
-    view = view_ensemble(model, favorable=1)  # a Booster, of the labels 0 and 1
-    second = (1 + view.margin(view.model_score(rows))) / 2
+    view: Any = view_ensemble(model, favorable=1)  # a Booster, of the labels 0 and 1
+    second = view.probability(rows)
     return view.decides(rows).astype(int), np.column_stack([1 - second, second])
 
 
