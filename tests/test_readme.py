@@ -19,6 +19,7 @@ NEEDS = {
     "to_parquet": ("pyarrow",),
     "import eifffel.dask": ("distributed",),
     "eifffel.save": ("skops",),
+    "to_onnx": ("onnx", "onnxruntime", "skl2onnx"),
     "save_report": ("jinja2", "altair", "vl_convert"),
 }
 FETCHING = re.compile(r"^from eifffel\.datasets import fetch_", re.MULTILINE)
@@ -46,4 +47,4 @@ def test_code_blocks_run_in_order(page, tmp_path, monkeypatch):
 
 def test_the_pages_that_should_have_code_have():
     named = {"README.md", "method.md", "baselines.md", "reproduction.md", "ensembles.md", "command_line.md"}
-    assert named | {"groups.md", "large_data.md", "audit.md"} <= {page.name for page in PAGES}
+    assert named | {"groups.md", "large_data.md", "audit.md", "export.md"} <= {page.name for page in PAGES}

@@ -189,7 +189,9 @@ class _Graph:
             nodes_falseleafs=joined(lambda tree, _: ~tree.inner[tree.right[tree.inner]]).astype(int).tolist(),
             nodes_missing_value_tracks_true=joined(lambda tree, _: tree.missing_left[tree.inner]).astype(int).tolist(),
             leaf_targetids=[0] * int(first_leaf[-1]),
-            leaf_weights=tensor(joined(lambda tree, _: tree.value[~tree.inner, column]), ensemble.added_as),
+            leaf_weights=tensor(
+                joined(lambda tree, number: tree.value[_leaves_in_order(tree, number), column]), ensemble.added_as
+            ),
         )
 
     def finish(self, second: str, probabilities: Sequence[str], labels: np.ndarray) -> None:
@@ -211,5 +213,17 @@ class _Graph:
 
 def _numbers(tree: Tree, first_inner: int, first_leaf: int) -> np.ndarray:
     """The number of each node among the splits or among the leaves of all trees."""
-    among_inner, among_leaves = np.cumsum(tree.inner) - 1, np.cumsum(~tree.inner) - 1
-    return np.where(tree.inner, first_inner + among_inner, first_leaf + among_leaves)
+    inner, n_leaves = tree.inner, np.count_nonzero(~tree.inner)
+    among_inner, among_leaves = np.cumsum(inner) - 1, np.cumsum(~inner) - 1
+    for first in (0, 1):
+        number = np.where(inner, first_inner + among_inner, first_leaf + (among_leaves + first) % n_leaves)
+        # onnxruntime 1.21 to 1.23 take a root for a leaf if a split and a leaf of the same number are below it
+        # (https://github.com/microsoft/onnxruntime/issues/24679); the leaves then begin with another one.
+        if number[tree.left[0]] != number[tree.right[0]]:
+            break
+    return number
+
+
+def _leaves_in_order(tree: Tree, number: np.ndarray) -> np.ndarray:
+    leaves = np.flatnonzero(~tree.inner)
+    return leaves[np.argsort(number[leaves])]

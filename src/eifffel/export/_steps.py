@@ -34,13 +34,16 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
     }
     pipeline = Pipeline([(f"step_{k}", step) for k, (_, step) in enumerate(steps)])
     try:
-        converted = skl2onnx.convert_sklearn(
-            pipeline,
-            initial_types=[(given.name, kinds[given.is_text]([None, given.width])) for given in inputs],
-            target_opset=TARGET,
-            custom_conversion_functions=ours,
-            custom_shape_calculators=dict.fromkeys(ours, _shape),
-        )
+        with warnings.catch_warnings():
+            # Up to scikit-learn 1.6: what is left over is given by place.
+            warnings.filterwarnings("ignore", r"\s*The format of the columns of the 'remainder'", FutureWarning)
+            converted = skl2onnx.convert_sklearn(
+                pipeline,
+                initial_types=[(given.name, kinds[given.is_text]([None, given.width])) for given in inputs],
+                target_opset=TARGET,
+                custom_conversion_functions=ours,
+                custom_shape_calculators=dict.fromkeys(ours, _shape),
+            )
     except UnsupportedModelError:
         raise
     except Exception as error:  # skl2onnx's own, of many kinds

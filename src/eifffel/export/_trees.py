@@ -87,8 +87,9 @@ def read_ensemble(model: Any) -> tuple[Ensemble, np.ndarray]:
     if name == "HistGradientBoostingView":
         raise UnsupportedModelError(
             f"a {type(model).__name__} does not convert to ONNX: skl2onnx, up to 1.20 at least, writes truth values "
-            "where ONNX takes integers, which fails, and reads splits on categories as splits on numbers. Keep the "
-            "model as it is with eifffel.save, or train a GradientBoostingClassifier, LightGBM, XGBoost or CatBoost"
+            "where ONNX takes integers, which fails with any recent protobuf, and reads splits on categories as splits "
+            "on numbers. Keep the model as it is with eifffel.save, or train a GradientBoostingClassifier, LightGBM, "
+            "XGBoost or CatBoost"
         )
     view_class.check_fitted(model)
     labels = np.asarray(view_class.classes_of(model))
