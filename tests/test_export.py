@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -262,6 +263,19 @@ def strange(frame):
     return frame
 
 
+class Doubled(BaseEstimator, TransformerMixin):
+    """A step of a user's own."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return 2 * np.asarray(X)
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
 ENCODERS = {
     "one-hot": OneHotEncoder(handle_unknown="ignore"),
     "one-hot, rare ones together": OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=20),
@@ -352,6 +366,25 @@ def test_any_categories(data):
     assert_same(model, to_onnx(model, frame), later)
 
 
+def test_what_an_encoder_says_goes_before_what_rows_show():
+    frame, y = table()
+    encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["region"]), (StandardScaler(), ["age"]))
+    model = make_pipeline(encode, RandomForestClassifier(5, random_state=0)).fit(frame, y)
+    gone = frame.assign(region=np.nan)  # rows that happen to have no region look like numbers
+    assert_same(model, to_onnx(model, gone), frame)
+
+
+def test_rows_show_what_a_step_hides():
+    frame, y = table()
+    encode = make_column_transformer((Doubled(), ["age"]), (OneHotEncoder(handle_unknown="ignore"), ["region"]))
+    model = make_pipeline(encode, RandomForestClassifier(5, random_state=0)).fit(frame, y)
+    with pytest.raises(ValueError, match="whether the column 'age' holds numbers or texts"):
+        to_onnx(model)
+    # What is not known to skl2onnx either is refused by it, but the column is no longer the reason.
+    with pytest.raises(UnsupportedModelError, match=r"skl2onnx cannot convert .*Doubled"):
+        to_onnx(model, frame)
+
+
 def test_a_step_that_hides_what_its_columns_are():
     frame, y = table()
     encode = make_column_transformer((FunctionTransformer(np.log1p), ["age"]), (StandardScaler(), ["children"]))
@@ -395,9 +428,9 @@ def test_the_rows_that_differ_are_named():
     leaf = tree.apply(X)
     # The leaves of our file come in the order of the nodes.
     weights = [item for node in exported.graph.node for item in node.attribute if item.name == "leaf_weights"]
-    values = onnx.numpy_helper.to_array(weights[1].t).copy()
+    values = onnx.numpy_helper.to_array(weights[0].t).copy()
     values[2] += 1e-3
-    weights[1].t.CopyFrom(onnx.numpy_helper.from_array(values))
+    weights[0].t.CopyFrom(onnx.numpy_helper.from_array(values))
     changed = np.flatnonzero(leaf == np.unique(leaf)[2])
     assert len(changed) > 10
     with pytest.raises(ExportMismatchError) as told:

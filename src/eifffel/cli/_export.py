@@ -48,7 +48,7 @@ def export(
         raise ValueError("--features and --separator are of the table of --check; give one, or leave them out")
     loaded = load(model, allow_pickle=allow_pickle)
     X = None if check is None else rows_for(loaded, check, features, separator, verbose=not quiet)
-    exported = to_onnx(loaded, X if trained_columns(loaded) is None and hasattr(loaded, "steps") else None)
+    exported = to_onnx(loaded, X)
     found = None if X is None else verify_export(loaded, exported, X, verbose=not quiet)
     write_whole(out, exported.SerializeToString(), overwrite=overwrite)
     if json:

@@ -43,9 +43,8 @@ def read_inputs(ensemble: Any, steps: list[tuple[str, Any]], X: Any = None) -> l
     first = _first(steps[0][1]) if steps else None
     names = getattr(first, "feature_names_in_", None)
     if isinstance(first, ColumnTransformer) and names is not None:
-        given = {} if X is None else _texts_of(X)
-        inferred = _column_kinds(first)
-        kinds = {name: given.get(name, inferred.get(name, False)) for name in names}
+        shown = {} if X is None else _texts_of(X)
+        kinds = {name: shown.get(name) if kind is None else kind for name, kind in _column_kinds(first).items()}
         for name, is_text in kinds.items():
             if is_text is None:
                 raise ValueError(
@@ -97,9 +96,9 @@ def _holds_numbers(column: Any) -> bool:
 
 
 def _column_kinds(transformer: ColumnTransformer) -> dict[str, bool | None]:
-    """Whether each column that is used holds texts; ``None`` where that cannot be told."""
+    """Whether each column of the table holds texts; ``None`` where that cannot be told."""
     table = transformer.feature_names_in_
-    kinds: dict[str, bool | None] = {}
+    kinds: dict[str, bool | None] = dict.fromkeys(table, False)  # of those that are dropped nobody asks
     for name, step, _ in transformer.transformers_:
         if isinstance(step, str) and step == "drop":
             continue

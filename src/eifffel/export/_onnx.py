@@ -143,9 +143,13 @@ class _Graph:
         """The sum of the leaves, and the probabilities of both classes."""
         rows = self.cast(self.cast(rows, ensemble.seen_as), ensemble.added_as)
         if ensemble.slope is None:
-            sums = [self.add_trees(rows, ensemble, column) for column in (0, 1)]
             n_trees = self.number(len(ensemble.trees))
-            return sums[1], [self.add("Div", total, n_trees) for total in sums]
+            for_second = self.add_trees(rows, ensemble, 1)
+            if all(np.isin(tree.value, (0, 1)).all() for tree in ensemble.trees):  # whole numbers, which do not round
+                for_first = self.add("Sub", n_trees, for_second)
+            else:
+                for_first = self.add_trees(rows, ensemble, 0)
+            return for_second, [self.add("Div", total, n_trees) for total in (for_first, for_second)]
         raw = self.add_trees(rows, ensemble, 0)
         one = self.number(1)
         odds_against = self.add("Exp", self.add("Mul", raw, self.number(-ensemble.slope)))
