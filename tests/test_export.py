@@ -138,6 +138,44 @@ def test_values_missing_only_later(name):
     assert_same(model, to_onnx(model), GAPS, CLOSE_XGBOOST)
 
 
+def test_what_is_zero_for_lightgbm():
+    if "lightgbm" not in MODELS:
+        pytest.skip("lightgbm is not installed")
+    random = np.random.default_rng(0)
+    signs = random.integers(-1, 2, (500, 4)).astype(float)
+    model = MODELS["lightgbm"](signs, (signs.sum(axis=1) + random.normal(size=500) > 0).astype(int))
+    exported = to_onnx(model)
+    zero = float(np.float32(1e-35))
+    assert np.abs(np.abs(thresholds_of(exported)) - zero).min() < 1e-45, "it splits there"
+    near = [0, zero, -zero, np.nextafter(zero, 1), np.nextafter(-zero, -1), np.nextafter(-zero, 0), 1e-36, -1e-36]
+    assert_same(model, exported, random.choice(near, (1000, 4)))
+
+
+@pytest.mark.parametrize("treatment", ["Min", "Max"])
+def test_where_catboost_sends_missing_values(treatment):
+    if "catboost" not in MODELS:
+        pytest.skip("catboost is not installed")
+    from boosters import cat
+
+    model = cat(nan_mode=treatment)(GAPS, Y)
+    assert_same(model, to_onnx(model), GAPS)
+
+
+@settings(max_examples=25, deadline=None)
+@given(n_trees=st.integers(1, 30), seed=st.integers(0, 1000))
+def test_no_root_looks_like_a_leaf(n_trees, seed):
+    """A split and a leaf below a root never have the same number, which onnxruntime 1.21 to 1.23 take for one leaf."""
+    rows = slice(seed % 400, seed % 400 + 100)
+    forest = RandomForestClassifier(n_trees, max_leaf_nodes=4, random_state=seed).fit(X[rows], np.arange(100) % 2)
+    for node in to_onnx(forest).graph.node:
+        if node.op_type == "TreeEnsemble":
+            parts = {item.name: np.array(item.ints) for item in node.attribute}
+            roots = parts["tree_roots"]
+            mixed = parts["nodes_trueleafs"][roots] != parts["nodes_falseleafs"][roots]
+            same = parts["nodes_truenodeids"][roots] == parts["nodes_falsenodeids"][roots]
+            assert not (mixed & same).any()
+
+
 @pytest.mark.parametrize("n_trees", [2, 6, 10, 14, 22, 100])
 def test_exact_ties_are_decided_as_the_forest_does(n_trees):
     forest = RandomForestClassifier(n_trees, random_state=0).fit(X[:200], Y[:200])  # leaves are 0 or 1
