@@ -22,6 +22,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
+    Binarizer,
     FunctionTransformer,
     KBinsDiscretizer,
     MinMaxScaler,
@@ -237,6 +238,7 @@ AROUND = {
         X, Y
     ),
     "bins": lambda: make_pipeline(KBinsDiscretizer(4, encode="ordinal", strategy="uniform"), forest).fit(X, Y),
+    "zeros and ones": lambda: make_pipeline(Binarizer(threshold=0.25), forest).fit(X, Y),
     "imputed": lambda: make_pipeline(SimpleImputer(), StandardScaler(), boosted).fit(GAPS, Y),
     "a cut-off": lambda: FixedThresholdClassifier(scaled, threshold=0.3).fit(X, Y),
     "a cut-off of the first class": lambda: FixedThresholdClassifier(scaled, threshold=0.6, pos_label=0).fit(X, Y),

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.preprocessing import Binarizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from eifffel._optional import import_optional
 from eifffel.exceptions import UnsupportedModelError
@@ -25,12 +25,13 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
     skl2onnx = import_optional("skl2onnx", "exporting a Pipeline to ONNX needs")
     types = import_optional("skl2onnx.common.data_types", "exporting a Pipeline to ONNX needs")
     kinds = {True: types.StringTensorType, False: types.DoubleTensorType}
-    # skl2onnx writes numbers of several columns as float32 and integers of some encoders; these write float64.
+    # What skl2onnx writes wrongly, not in float64, or not at all for unknown and missing categories.
     ours = {
         OneHotEncoder: _convert_encoder,
         OrdinalEncoder: _convert_encoder,
         TargetEncoder: _convert_encoder,
         SimpleImputer: _convert_imputer,
+        Binarizer: _convert_binarizer,
     }
     pipeline = Pipeline([(f"step_{k}", step) for k, (_, step) in enumerate(steps)])
     try:
@@ -199,4 +200,11 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
         else:
             is_missing, replacement = write.add("IsNaN", column), np.array([[fill]], np.float64)
         parts.append(write.add("Where", is_missing, write.constant(replacement), column))
+    write.add("Concat", *parts, axis=1, output=operator.outputs[0].full_name)
+
+
+def _convert_binarizer(scope: Any, operator: Any, container: Any) -> None:
+    write = _Writer(scope, container)
+    threshold = write.constant(np.array([[float(operator.raw_operator.threshold)]]))
+    parts = [write.cast(write.add("Greater", column, threshold), np.float64) for column in write.columns(operator)]
     write.add("Concat", *parts, axis=1, output=operator.outputs[0].full_name)
