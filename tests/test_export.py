@@ -365,6 +365,23 @@ def test_what_the_command_line_trains_without_being_shown_rows(name):
     assert_same(model, exported, as_trained(strange(frame), numbers, categories), CLOSE_XGBOOST)
 
 
+def test_names_of_columns_stay_as_they_are():
+    frame, y = table()
+    frame = frame.rename(columns={"age": "age, in years", "children": "age-in-years", "job": "Beruf (üblich)"})
+    encode = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["Beruf (üblich)"]),
+        (StandardScaler(), ["age-in-years", "age, in years"]),
+    )
+    model = make_pipeline(encode, RandomForestClassifier(10, random_state=0)).fit(frame, y)
+    exported = to_onnx(model)
+    assert {value.name for value in exported.graph.input} == {"age, in years", "age-in-years", "Beruf (üblich)"}
+    assert_same(model, exported, frame)
+    clash = make_pipeline(make_column_transformer((StandardScaler(), ["label"])), RandomForestClassifier(5))
+    clash.fit(frame.rename(columns={"age-in-years": "label"}), y)
+    with pytest.raises(UnsupportedModelError, match="a column is called 'label', as what the file gives; rename it"):
+        to_onnx(clash)
+
+
 def test_polars_frames_are_fed_too():
     polars = pytest.importorskip("polars")
     frame, y = table()

@@ -20,6 +20,7 @@ from eifffel.export._trees import Ensemble, Tree, read_ensemble
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 10
 MODES = {"LEQ": 0, "LT": 1, "GT": 3}
+OUTPUTS = ("label", "probabilities")
 NEEDS = "exporting to ONNX needs"
 
 
@@ -70,6 +71,11 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     pipelines = [layer.model for layer in layers if isinstance(layer.model, Pipeline)]
     steps = [step for pipeline in pipelines for step in pipeline.steps[:-1]]
     inputs = read_inputs(ensemble, steps, X)
+    clash = [given.name for given in inputs if given.name in OUTPUTS]
+    if clash:
+        raise UnsupportedModelError(
+            f"a column is called {clash[0]!r}, as what the file gives; rename it and train anew"
+        )
     graph = _Graph(onnx, trees.added_as)
     if steps:
         rows = convert_steps(steps, inputs, graph.proto)

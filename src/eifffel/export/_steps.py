@@ -22,6 +22,7 @@ TARGET = {"": 18, "ai.onnx.ml": 3}
 
 def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any) -> str:
     """Add the steps of a pipeline to an empty ONNX model; the name of what reaches the ensemble."""
+    onnx = import_optional("onnx", "exporting to ONNX needs")
     skl2onnx = import_optional("skl2onnx", "exporting a Pipeline to ONNX needs")
     types = import_optional("skl2onnx.common.data_types", "exporting a Pipeline to ONNX needs")
     kinds = {True: types.StringTensorType, False: types.DoubleTensorType}
@@ -55,7 +56,12 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
         ) from error
     graph = converted.graph
     used = {name for node in graph.node for name in node.input} | {result.name for result in graph.output}
-    proto.graph.input.extend(given for given in graph.input if given.name in used)
+    for given, theirs in zip(inputs, graph.input, strict=True):
+        if theirs.name not in used:
+            continue
+        if theirs.name != given.name:  # skl2onnx allows letters, digits and underscores only
+            proto.graph.node.append(onnx.helper.make_node("Identity", [given.name], [theirs.name]))
+        proto.graph.input.append(given.describe(onnx))
     proto.graph.node.extend(graph.node)
     proto.graph.initializer.extend(graph.initializer)
     for opset in converted.opset_import:
