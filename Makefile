@@ -4,7 +4,7 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-groups benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
@@ -16,6 +16,7 @@ help:
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
 	@echo "make benchmark-boosted    shifted forests and boosted models beside thresholds per group, and what that costs"
 	@echo "make benchmark-confidence how often bounds hold on people the model has not seen, and what that costs"
+	@echo "make benchmark-export     how exported models decide, those of other converters too"
 	@echo "make benchmark-groups     what bounding more than two groups costs, beside fairlearn"
 	@echo "make benchmark-scale      seconds and memory against rows and trees: in memory, in batches, on a cluster"
 	@echo "make benchmark-upwards    what it costs to take no favourable decision from anybody"
@@ -76,6 +77,9 @@ benchmark-boosted: .venv/dev/installed
 
 benchmark-confidence: .venv/dev/installed
 	$(BIN)/python benchmarks/confidence.py --out docs/results/confidence.md
+
+benchmark-export: .venv/dev/installed
+	$(BIN)/python benchmarks/export.py --out docs/results/export.md
 
 benchmark-groups: .venv/dev/installed
 	$(BIN)/python benchmarks/several_groups.py --out docs/results/several_groups.md
