@@ -52,7 +52,8 @@ def make_models() -> Iterator[tuple[str, Any]]:
     yield "LightGBM, boosting rf", lightgbm.LGBMClassifier(verbose=-1, **settings, **bagged)
     yield "XGBoost", xgboost.XGBClassifier(**settings)
     yield "StandardScaler and XGBoost", make_pipeline(StandardScaler(), xgboost.XGBClassifier(**settings))
-    yield "CatBoost", catboost.CatBoostClassifier(iterations=N_TREES, random_seed=0, verbose=False)
+    quiet = {"verbose": False, "allow_writing_files": False}
+    yield "CatBoost", catboost.CatBoostClassifier(iterations=N_TREES, random_seed=0, **quiet)
 
 
 def convert_by_library(model: Any, X: np.ndarray) -> onnx.ModelProto:
@@ -110,10 +111,10 @@ def main() -> None:
     say()
     say(
         f"Models of {N_TREES} trees, unless it says otherwise, trained on {N_TRAINED:,} rows, exported, and compared "
-        f"with themselves on {arguments.rows:,} rows of float64: labels that differ, the largest difference of a probability, and time of "
-        "onnxruntime as a ratio to `predict_proba`. *Library*: skl2onnx, onnxmltools for LightGBM and XGBoost, "
-        "CatBoost's own. *eifffel*: `eifffel.to_onnx`. Each model as it came and, in a second line, edited for epsilon "
-        "0.05."
+        f"with themselves on {arguments.rows:,} rows of float64: labels that differ, the largest difference of a "
+        "probability, and time of onnxruntime as a ratio to `predict_proba`. *Library*: skl2onnx, onnxmltools for "
+        "LightGBM and XGBoost, CatBoost's own. *eifffel*: `eifffel.to_onnx`. Each model as it came and, in a second "
+        "line, edited for epsilon 0.05."
     )
     say()
     say("| model | library: labels | probability | time | eifffel: labels | probability | time |")
