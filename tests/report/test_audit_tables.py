@@ -127,6 +127,16 @@ def test_local_law_144_as_people_read_it():
     assert "Scoring rates are not here" in render_table(example(scores=None), "ll144")
 
 
+def test_categories_that_are_not_described_are_named():
+    cells = {("f", "a"): 5, ("f", "b"): 60, ("f", "c"): 70, ("m", "a"): 200, ("m", "b"): 300, ("m", "c"): 400}
+    groups = {name: [cell[k] for cell, n in cells.items() for _ in range(n)] for k, name in enumerate(("sex", "race"))}
+    made = summarize_decisions([0, 1, 1] * 345, sensitive_features=groups)
+    text = render_table(made, "ll144")
+    assert "Not described, by sex x race: f, a; f, b; m, a; m, b. They are fewer than ten, or" in text
+    assert "| f, a | &lt;10 | n/a | n/a | n/a |" in text, "under 2%, but not told enough of to be called excluded"
+    assert "| m, b | n/a | n/a | n/a | n/a |" in text
+
+
 def test_four_fifths():
     made = records(example(), "four-fifths")["By race"]
     b = made["B"]
@@ -137,7 +147,7 @@ def test_four_fifths():
     z = (170 / 445 - 279 / 540) / np.sqrt(pooled * (1 - pooled) * (1 / 445 + 1 / 540))
     assert z == pytest.approx(-4.22, abs=0.02)
     assert 1e-5 < b["p_value"] < 1e-4, "as beyond 4.2 standard errors, 2.4e-5"
-    assert b["reading"] == "below four fifths, but not surely; the rates differ beyond chance"
+    assert b["reading"] == "below four fifths, but not surely; differs beyond chance"
     assert made["A"]["reading"] == "highest rate", "C is higher, and under 2%"
     assert made["C"]["ratio"] == pytest.approx(0.8 / (279 / 540))
     assert made["C"]["reading"].endswith("under 2% of all")
@@ -154,15 +164,16 @@ def test_four_fifths():
 @pytest.mark.parametrize(
     ("women", "men", "reading"),
     [
-        ((5, 200), (180, 200), "below four fifths; the rates differ beyond chance"),
-        ((175, 200), (180, 200), "four fifths or more; the rates may differ by chance alone"),
-        ((1800, 2200), (2000, 2200), "four fifths or more; the rates differ beyond chance"),
-        ((6, 20), (9, 20), "below four fifths, but not surely; the rates may differ by chance alone"),
-        ((0, 50), (20, 50), "below four fifths; the rates differ beyond chance"),
+        ((5, 200), (180, 200), "below four fifths; differs beyond chance"),
+        ((175, 200), (180, 200), "four fifths or more; may differ by chance"),
+        ((1800, 2200), (2000, 2200), "four fifths or more; differs beyond chance"),
+        ((6, 20), (9, 20), "below four fifths, but not surely; may differ by chance"),
+        ((0, 50), (20, 50), "below four fifths; differs beyond chance"),
         ((0, 50), (0, 50), "no ratio: the highest rate is 0"),
-        ((20, 250), (20, 200), "four fifths or more, but not surely; the rates may differ by chance alone"),
-        ((19, 250), (20, 200), "below four fifths, but not surely; the rates may differ by chance alone"),
-        ((66, 200), (88, 200), "below four fifths, but not surely; the rates differ beyond chance"),
+        ((20, 250), (20, 200), "four fifths or more, but not surely; may differ by chance"),
+        ((19, 250), (20, 200), "below four fifths, but not surely; may differ by chance"),
+        ((72, 200), (88, 200), "four fifths or more, but not surely; may differ by chance"),
+        ((66, 200), (88, 200), "below four fifths, but not surely; differs beyond chance"),
         ((2, 5), (20, 50), "not described"),
     ],
 )

@@ -54,7 +54,8 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) 
     # Numbers stay on one line where there is room for that beside the first column; nothing is ever cut off.
     numbers = sum(max(map(len, column)) + PADDING for column in list(zip(*texts, strict=True))[1:])
     whole = numbers + LEAST_WIDTH <= console().width
-    table = Table(title=printable(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
+    show(Text(printable(title), style="bold"))  # not the table's own, which is no wider than the table
+    table = Table(box=None, pad_edge=False)
     for k, name in enumerate(texts[0]):
         table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0 and whole)
     for row in texts[1:]:

@@ -28,8 +28,8 @@ def four_fifths(summary: Summary) -> AuditTable:
         Column("group", lambda r: r["category"]),
         Column("people", show_people),
         Column("share of all", lambda r: _words.UNKNOWN if r["share"] is None else f"{r['share']:.1%}"),
-        Column("favourable decisions (95% interval)", lambda r: _words.percent(_estimate(r, "rate"))),
-        Column("ratio to the highest (95% interval)", lambda r: _words.fraction(_estimate(r, "ratio"))),
+        Column("rate (95% interval)", lambda r: _words.percent(_estimate(r, "rate"))),
+        Column("ratio (95% interval)", lambda r: _words.fraction(_estimate(r, "ratio"))),
         Column("p-value", _show_p),
         Column("reading", lambda r: r["reading"]),
     )
@@ -74,8 +74,8 @@ def _read(category: Record, table: Record) -> str:
     side = "below four fifths" if category["below"] else "four fifths or more"
     if ratio["low"] < RATIO <= ratio["high"]:
         side += ", but not surely"
-    rates = "differ beyond chance" if category["p_value"] < SIGNIFICANT else "may differ by chance alone"
-    return f"{side}; the rates {rates}{'; under 2% of all' if category['small'] else ''}"
+    chance = "differs beyond chance" if category["p_value"] < SIGNIFICANT else "may differ by chance"
+    return f"{side}; {chance}{'; under 2% of all' if category['small'] else ''}"
 
 
 def _estimate(record: Record, key: str) -> dict[str, Any]:
