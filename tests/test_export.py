@@ -49,6 +49,7 @@ from eifffel import (  # noqa: E402
     to_onnx,
     trace_path,
     verify_export,
+    view_ensemble,
 )
 from eifffel.datasets import make_biased_classification  # noqa: E402
 
@@ -673,3 +674,23 @@ def test_the_error_can_be_pickled():
     error = pickle.loads(pickle.dumps(ExportMismatchError("they differ", rows=np.array([3, 5]))))
     assert str(error) == "they differ"
     assert error.rows.tolist() == [3, 5]
+
+
+def test_a_file_says_what_its_labels_are_and_what_it_was_edited_for():
+    people = make_biased_classification(1000, random_state=0)
+    X, y, s = people.data, np.where(people.target == 1, "yes", "no"), people.sensitive
+    forest = RandomForestClassifier(5, random_state=0).fit(X[:500], y[:500])
+    path = trace_path(
+        forest, X[:500], y[:500], sensitive_features=s[:500], select_on=(X[500:], y[500:], s[500:]), favorable="yes"
+    )
+    fair = path.model_at(3)
+    said = {entry.key: entry.value for entry in to_onnx(fair).metadata_props}
+    assert said["classes"] == '["no", "yes"]'
+    assert said["favorable"] == '"yes"'
+    assert said["sha256_of_leaves"] == view_ensemble(fair, favorable="yes").digests["leaves"]
+    assert {entry.key for entry in to_onnx(forest).metadata_props} == {"classes"}
+
+
+def test_a_path_of_a_file_is_no_model():
+    with pytest.raises(TypeError, match=r"takes a model, got the path 'm.skops'; load it first: eifffel.load"):
+        to_onnx("m.skops")

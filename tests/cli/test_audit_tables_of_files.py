@@ -108,7 +108,7 @@ def test_a_model_has_tables_too(folder):
     assert headings == [
         "Selection rates, sex categories",
         "Scoring rates, sex categories",
-        "Not included in the calculations: a category not known",
+        "Not included in the calculations, a category not known",
     ]
     frame = pd.read_csv(folder / "people.csv")
     above = (frame["score"] > frame["score"].median()).groupby(frame["sex"]).mean()
@@ -120,7 +120,26 @@ def test_a_model_has_tables_too(folder):
     assert fields["Model file"].startswith("model.skops, SHA-256 ")
 
 
+def test_a_broken_bound_is_said_beside_a_table(folder):
+    done = run_here(*DECISIONS, "--sensitive", "sex", "--epsilon", "0.01", "--table", "ll144", cwd=folder)
+    assert done.returncode == 3
+    assert "Outside the bound, so that the exit code is 3." in done.stderr
+
+
+def test_few_people_are_described_if_that_is_asked_for(folder):
+    words = (*DECISIONS, "--sensitive", "sex,race", "--missing", "drop", "--table", "ll144", "--json", "--quiet")
+    hidden, told = (json.loads(run_here(*words, *more, cwd=folder).stdout) for more in ([], ["--tell-few"]))
+    cells = {record["category"]: record["people"] for record in told["blocks"][2]["records"]}
+    frame = pd.read_csv(folder / "people.csv")
+    assert cells["f, c"] == ((frame["sex"] == "f") & (frame["race"] == "c")).sum() < 10
+    assert {r["category"]: r["people"] for r in hidden["blocks"][2]["records"]}["f, c"] is None
+
+
 MISTAKES = [
+    (
+        ("audit", "people.csv", "model.skops", "--sensitive", "sex"),
+        "'people.csv' is a table, and a model is needed here",
+    ),
     (("audit", "people.csv", "--sensitive", "sex"), "name a model and a table, as in eifffel audit model.skops"),
     (("audit", "model.skops", "people.csv", "--decision", "hired"), "with --decision name one table and no model"),
     ((*DECISIONS, "--sensitive", "sex", "--table", "gdpr"), "--table must be one of 'four-fifths', 'll144', 'model-"),

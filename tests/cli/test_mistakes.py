@@ -298,7 +298,7 @@ def said_here(capsys, *arguments):
             "a report must end in .html, .md, .json",
         ),
         (("predict", "none.skops", "people.csv", "--out", "out.csv"), "there is no file 'none.skops'; check the name"),
-        (("predict", "people.csv", "people.csv", "--out", "out.csv"), "'people.csv' is no skops file"),
+        (("predict", "people.csv", "people.csv", "--out", "out.csv"), "'people.csv' is a table, and a model is needed"),
         (("datasets", "mnist", "--out", "a.csv"), "NAME must be one of 'adult', 'bank', 'compas', got 'mnist'"),
         (("datasets", "adult"), "--out is needed: where the table of adult is to be written"),
         (("datasets", "--out", "a.csv"), "--out needs the name of a data set"),

@@ -71,7 +71,7 @@ def test_local_law_144_selection_rates(combine):
     check_ll144(made, expected)
     blocks = json.loads(render_table(example(combine=combine), "ll144", ".json"))["blocks"]
     unknown = {record["attribute"]: record["people"] for record in blocks[-1]["records"]}
-    assert unknown == {"sex": 25, "race": 25, "sex x race": 25}
+    assert unknown == {"any of sex, race": 25}
 
 
 def test_local_law_144_scoring_rates():
@@ -102,11 +102,12 @@ def test_local_law_144_scoring_rates():
 
 
 def check_ll144(made, expected):
+    counted = "above_median" if next(iter(expected)).startswith("Scoring") else "selected"
     for heading, categories in expected.items():
         assert set(made[heading]) == set(categories)
         for name, (n, chosen, rate, ratio) in categories.items():
             record = made[heading][name]
-            assert (record["people"], record["chosen"]) == (n, chosen)
+            assert (record["people"], record[counted]) == (n, chosen)
             assert record["rate"] == pytest.approx(rate, abs=1e-12)
             assert record["ratio"] == (None if ratio is None else pytest.approx(ratio, abs=1e-12))
             assert record["excluded"] == (ratio is None)
@@ -119,10 +120,11 @@ def test_local_law_144_as_people_read_it():
     assert "| f | 600 | 261 | 43.5% | 0.870 |" in text
     assert "| C | 15 | 12 | 80.0% | excluded |" in text
     assert "Measured on 1,000 applicants" in text
-    assert "### Not included in the calculations: a category not known" in text
-    assert "| sex x race | 25 |" in text
+    assert "### Not included in the calculations, a category not known" in text
+    assert "| any of sex, race | 25 |" in text
+    assert "Favourable: yes; not: no." in text
     assert "Under 2% of all, by race: C. They are excluded from the impact ratios" in text
-    assert "score (rank) is above the median of all people assessed, 1" in text
+    assert "score (rank) is above the median of all people assessed, also those whose category is not known: 1." in text
     assert "Source and explanation of the data: All applicants of 2025." in text
     assert "Scoring rates are not here" in render_table(example(scores=None), "ll144")
 
@@ -135,6 +137,60 @@ def test_categories_that_are_not_described_are_named():
     assert "Not described, by sex x race: f, a; f, b; m, a; m, b. They are fewer than ten, or" in text
     assert "| f, a | &lt;10 | n/a | n/a | n/a |" in text, "under 2%, but not told enough of to be called excluded"
     assert "| m, b | n/a | n/a | n/a | n/a |" in text
+    assert "THE HIGHEST RATE" not in text
+    highest = [int(race == "b") for race in groups["race"]]
+    assert (
+        "BY SEX X RACE, A CATEGORY THAT IS NOT DESCRIBED HAS THE HIGHEST RATE: the ratios are too large."
+        in render_table(summarize_decisions(highest, sensitive_features=groups), "ll144")
+    )
+    told = render_table(summarize_decisions(highest, sensitive_features=groups, tell_few=True), "ll144")
+    assert "| f, a | 5 | 0 | 0.0% | excluded |" in told
+    assert "n/a" not in told
+    assert "Categories of fewer than ten people are described here, as was asked for" in told
+    assert "THE HIGHEST RATE" not in told
+
+
+def test_people_whom_a_table_does_not_know_are_counted_by_it():
+    groups = {name: list(column) for name, column in {"sex": "fm" * 60, "race": "ab" * 60}.items()}
+    groups["sex"][:20] = [None] * 20
+    groups["race"][10:40] = [None] * 30
+    made = summarize_decisions([0, 1] * 60, sensitive_features=groups, missing="own-group")
+    blocks = json.loads(render_table(made, "ll144", ".json"))["blocks"]
+    unknown = {record["attribute"]: record["people"] for record in blocks[-1]["records"]}
+    assert unknown == {"sex": 20, "race": 30, "sex x race": 40}
+    assert "Not compared by race: 30 people of whom it is not known." in render_table(made, "four-fifths")
+    assert not any("(missing)" in record["category"] for block in blocks[:-1] for record in block["records"])
+
+
+def test_whatever_was_decided_otherwise_is_named():
+    made = summarize_decisions(
+        ["hired", "rejected", "withdrew"] * 20, sensitive_features=["f", "m"] * 30, favorable="hired"
+    )
+    assert made["unfavorable"] == "rejected or withdrew"
+    assert "Favourable: hired; not: rejected or withdrew." in render_table(made, "four-fifths")
+    many = summarize_decisions([*range(20)] * 3, sensitive_features=["f", "m"] * 30, favorable=3)
+    assert many["unfavorable"] == "any of 19 others"
+
+
+def test_groups_are_called_as_their_columns_are():
+    def name(groups, **options):
+        return summarize_decisions([0, 1] * 30, sensitive_features=groups, **options)["sensitive"]
+
+    pandas = pytest.importorskip("pandas")
+    groups = pandas.DataFrame({"sex": ["f", "m"] * 30, "race": ["a", "a", "b", "b"] * 15})
+    assert name(groups["sex"]) == "sex"
+    assert name(groups) == "sex, race"
+    assert name(groups, combine="intersection", min_group_rows=0) == "sex x race"
+    assert name(groups.to_numpy()[:, 0]) == "group"
+    assert name(groups["sex"], sensitive_name="gender") == "gender"
+
+
+def test_a_page_about_decisions_does_not_speak_of_edits():
+    text = render_markdown(example(about={"not_for": "dismissals"}))
+    assert "## Group by group, on 1,000 applicants" in text
+    assert "- epsilon:" not in text
+    assert "- ratio:" in text
+    assert "Not for: dismissals" in text
 
 
 def test_four_fifths():
@@ -147,13 +203,13 @@ def test_four_fifths():
     z = (170 / 445 - 279 / 540) / np.sqrt(pooled * (1 - pooled) * (1 / 445 + 1 / 540))
     assert z == pytest.approx(-4.22, abs=0.02)
     assert 1e-5 < b["p_value"] < 1e-4, "as beyond 4.2 standard errors, 2.4e-5"
-    assert b["reading"] == "below four fifths, but not surely; differs beyond chance"
+    assert b["reading"] == "below four fifths, though the interval includes 0.8; differs beyond chance"
     assert made["A"]["reading"] == "highest rate", "C is higher, and under 2%"
     assert made["C"]["ratio"] == pytest.approx(0.8 / (279 / 540))
     assert made["C"]["reading"].endswith("under 2% of all")
     text = render_table(example(), "four-fifths")
     assert "Under 2% of all, by race: C. They are compared" in text
-    assert "Not compared by race: 25 people of whom a category is not known." in text
+    assert "In no table: 25 people of whom a category is not known." in text
     for line in re.findall(r"^\| [^|]+ \|.*$", text, re.M):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if re.fullmatch(r"0\.\d{3}.*", cells[4]):
@@ -167,13 +223,13 @@ def test_four_fifths():
         ((5, 200), (180, 200), "below four fifths; differs beyond chance"),
         ((175, 200), (180, 200), "four fifths or more; may differ by chance"),
         ((1800, 2200), (2000, 2200), "four fifths or more; differs beyond chance"),
-        ((6, 20), (9, 20), "below four fifths, but not surely; may differ by chance"),
+        ((6, 20), (9, 20), "below four fifths, though the interval includes 0.8; may differ by chance"),
         ((0, 50), (20, 50), "below four fifths; differs beyond chance"),
         ((0, 50), (0, 50), "no ratio: the highest rate is 0"),
-        ((20, 250), (20, 200), "four fifths or more, but not surely; may differ by chance"),
-        ((19, 250), (20, 200), "below four fifths, but not surely; may differ by chance"),
-        ((72, 200), (88, 200), "four fifths or more, but not surely; may differ by chance"),
-        ((66, 200), (88, 200), "below four fifths, but not surely; differs beyond chance"),
+        ((20, 250), (20, 200), "four fifths or more, though the interval includes 0.8; may differ by chance"),
+        ((19, 250), (20, 200), "below four fifths, though the interval includes 0.8; may differ by chance"),
+        ((72, 200), (88, 200), "four fifths or more, though the interval includes 0.8; may differ by chance"),
+        ((66, 200), (88, 200), "below four fifths, though the interval includes 0.8; differs beyond chance"),
         ((2, 5), (20, 50), "not described"),
     ],
 )
@@ -205,7 +261,7 @@ def test_a_model_card_says_what_is_known_and_what_is_not():
     made = {name: r for block in records(example(about=about), "model-card").values() for name, r in block.items()}
     told = {"Intended use": "first interviews", "Not for": "dismissals", "Who answers for it": "HR"}
     assert {name: made[name]["value"] for name in told} == told
-    assert made["Model file"]["value"] == "m.skops"
+    assert not {"Model file", "Edit", "Trained on rows of", "Split"} & set(made), "there is no model"
     assert made["Where it comes from"]["value"] == "not stated"
     assert made["Measured on"]["value"] == "1,000 applicants"
     assert "eifffel" in made["Software"]["value"]
@@ -241,8 +297,9 @@ def test_every_form_holds_the_same(name, tmp_path):
 def test_unknown_tables_are_refused():
     with pytest.raises(ValueError, match="name must be one of 'four-fifths', 'll144', 'model-card', got 'll145'"):
         render_table(example(), "ll145")
-    with pytest.raises(ValueError, match=r"ending must be one of '\.md', '\.csv', '\.json', got 'md'"):
-        render_table(example(), "ll144", "md")
+    with pytest.raises(ValueError, match=r"ending must be one of '\.md', '\.csv', '\.json', got '\.txt'"):
+        render_table(example(), "ll144", "txt")
+    assert render_table(example(), "ll144", "csv") == render_table(example(), "ll144", ".csv")
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -44,8 +44,9 @@ def grouped(sizes, combine):
 def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, seed):
     groups, constraint, rows = grouped(sizes, combine)
     chosen = np.random.default_rng(seed).random(len(rows.group)) < 0.5
-    impact = measure_impact(groups, constraint, rows, chosen, None, None)
+    impact = measure_impact(groups, constraint, rows, chosen, None, "", tell_few=False)
     assert impact["scoring"] is None
+    assert impact["without_group"] == 0
     assert all(table["unknown"] == 0 for table in impact["selection"])
     sex, race = rows.group // 3, rows.group % 3
     members = [
@@ -144,7 +145,7 @@ def test_people_without_a_group_are_counted_and_not_compared():
     sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 20, object)
     hired = np.arange(120) % 2
     dropped = summarize_decisions(hired, sensitive_features=sex, missing="drop")["impact"]
-    assert dropped["selection"][0]["unknown"] == 20
+    assert dropped["without_group"] == 20
     assert [c["name"] for c in dropped["selection"][0]["categories"]] == ["f", "m"]
     own = summarize_decisions(hired, sensitive_features=sex, missing="own-group")["impact"]
     assert own["selection"][0]["unknown"] == 20
@@ -155,8 +156,9 @@ def test_people_without_a_group_are_counted_and_not_compared():
     both = {"sex": sex, "race": race}
     own = summarize_decisions(hired, sensitive_features=both, missing="own-group")["impact"]["selection"]
     assert [table["unknown"] for table in own] == [20, 15, 35], "each table leaves out those that it does not know"
-    dropped = summarize_decisions(hired, sensitive_features=both, missing="drop")["impact"]["selection"]
-    assert [table["unknown"] for table in dropped] == [35, 35, 35]
+    dropped = summarize_decisions(hired, sensitive_features=both, missing="drop")["impact"]
+    assert dropped["without_group"] == 35
+    assert [table["unknown"] for table in dropped["selection"]] == [0, 0, 0]
 
 
 def test_scores_above_the_median_are_counted():

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from eifffel import load
 from eifffel._validation import check_choice, check_fraction, listed
 from eifffel.cli import _app as shared
 from eifffel.cli._decisions import summarize_column
@@ -19,9 +18,9 @@ from eifffel.cli._editing import (
     trained_on,
 )
 from eifffel.cli._finish import check_targets, tell, write_files
-from eifffel.cli._printing import print_audit, say
+from eifffel.cli._printing import print_audit, say, say_note
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import read_rows, sensitive_among
+from eifffel.cli._stored import load_model, read_rows, sensitive_among
 from eifffel.cli._tables import hash_file
 from eifffel.record import find_record
 from eifffel.report import render_table, save_table, summarize
@@ -80,6 +79,14 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="Write that table there: .md, .csv or .json.", metavar="FILE")
     ] = None,
+    tell_few: Annotated[
+        bool,
+        typer.Option(
+            "--tell-few",
+            help="Let tables describe categories of fewer than ten people too. Not for publication: such numbers can "
+            "say what was decided about single persons.",
+        ),
+    ] = False,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
@@ -121,7 +128,7 @@ def audit(
     }
     said = {"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source}
     reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing}
-    bound: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio}
+    measured: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "tell_few": tell_few}
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
         with progress.stage("measuring"):
             if model is None:
@@ -133,14 +140,14 @@ def audit(
                     score,
                     compared,
                     reading,
-                    bound,
+                    measured,
                     quiet=quiet,
                     said=said,
                 )
             else:
                 if score is not None:
                     raise ValueError("--score goes with --decision; a model gives scores of its own, so leave it out")
-                loaded = load(model, allow_pickle=allow_pickle)
+                loaded = load_model(model, allow_pickle=allow_pickle)
                 task = known_task(loaded, **compared)
                 rows = read_rows(
                     loaded,
@@ -164,7 +171,7 @@ def audit(
                     rows.y,
                     sensitive_features=rows.group,
                     rows=f"rows of {data.name}",
-                    **bound,
+                    **measured,
                     favorable=rows.favorable,
                     privileged=rows.privileged,
                     constraint=task.constraint if rows.y is not None else constraint,
@@ -186,6 +193,8 @@ def audit(
     verdict = summary["verdict"]
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
     if verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"]):
+        if table is not None and not quiet:
+            say_note(f"{verdict['heading']}, so that the exit code is {shared.NOT_MET}. {verdict['sentence']}")
         raise typer.Exit(shared.NOT_MET)
 
 

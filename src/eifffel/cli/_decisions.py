@@ -19,7 +19,7 @@ def summarize_column(
     score: str | None,
     compared: dict[str, Any],
     reading: dict[str, Any],
-    bound: dict[str, Any],
+    measured: dict[str, Any],
     *,
     said: dict[str, Any],
     quiet: bool,
@@ -32,8 +32,8 @@ def summarize_column(
         The table.
     decision, score : str
         Its columns.
-    compared, reading, bound, said : dict
-        Options of the command: who is compared and how, how the table is read, what it is judged by, what is said.
+    compared, reading, measured, said : dict
+        Options of the command: who is compared and how, how the table is read, what is measured, what is said.
     """
     if compared["sensitive"] is None:
         raise ValueError("--sensitive is needed: name the column of groups")
@@ -62,7 +62,7 @@ def summarize_column(
         sensitive_features=table.group,
         scores=None if score is None else _numbers(table.X[find_column(table.X, score, "--score", data)], score, data),
         rows=f"rows of {data.name}",
-        **bound,
+        **measured,
         favorable=favorable,
         privileged=table.privileged,
         constraint=compared["constraint"],
@@ -110,6 +110,6 @@ def _numbers(column: pd.Series, name: str, data: Path) -> Any:
     if len(wrong):
         raise ValueError(
             f"--score: column {name!r} of '{data}' has {str(column.iloc[wrong[0]])!r} in row {wrong[0] + 1:,}, where a "
-            "number is needed"
+            f"number is needed, as in {len(wrong):,} rows; leave such rows out of the table"
         )
     return numbers.to_numpy(float)

@@ -4,11 +4,12 @@ from json import loads
 from pathlib import Path
 from typing import Any
 
-from eifffel import ModelFileError, NoRecordError, load
+from eifffel import ModelFileError, NoRecordError
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
+from eifffel.cli._stored import load_model
 from eifffel.record import find_record
 from eifffel.report._summary import SCHEMA_NAME
 from eifffel.report._words import strategy_words
@@ -26,7 +27,7 @@ def explain(
 ) -> None:
     """Say what was changed in a model: how much, for whom, by which rules. No data are needed."""
     check_targets(overwrite=overwrite, report=report, reads=(model,))
-    summary = stored_summary(load(model, allow_pickle=allow_pickle), model)
+    summary = stored_summary(load_model(model, allow_pickle=allow_pickle), model)
     with Progress(("report",), verbose=not quiet) as progress:
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
     if not quiet and not json:

@@ -5,11 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from eifffel import load, to_onnx, verify_export
+from eifffel import to_onnx, verify_export
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import say, say_json, say_note
+from eifffel.cli._stored import load_model
 from eifffel.cli._tables import read_table, split_names
 from eifffel.cli._training import features_for, trained_columns
 
@@ -46,7 +47,7 @@ def export(
     check_targets(overwrite=overwrite, exported=out, reads=(model, check))
     if check is None and (features or separator):
         raise ValueError("--features and --separator are of the table of --check; give one, or leave them out")
-    loaded = load(model, allow_pickle=allow_pickle)
+    loaded = load_model(model, allow_pickle=allow_pickle)
     X = None if check is None else rows_for(loaded, check, features, separator, verbose=not quiet)
     exported = to_onnx(loaded, X)
     found = None if X is None else verify_export(loaded, exported, X, verbose=not quiet)

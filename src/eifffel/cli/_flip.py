@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from eifffel import load
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import (
     check_unseen,
@@ -19,7 +18,7 @@ from eifffel.cli._editing import (
 )
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import read_for_edit, sensitive_among
+from eifffel.cli._stored import load_model, read_for_edit, sensitive_among
 from eifffel.strategies import ANY, AUTO
 
 
@@ -74,7 +73,7 @@ def flip(
         "min_group_rows": min_group_rows,
         "missing": missing,
     }
-    stored = load(model, allow_pickle=allow_pickle)
+    stored = load_model(model, allow_pickle=allow_pickle)
     if not quiet and data.is_file():
         say_of_rows(stored, data, seed)
     table, task, original = read_for_edit(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from eifffel import FairnessPathDisplay, Selection, load
+from eifffel import FairnessPathDisplay, Selection
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
@@ -17,7 +17,7 @@ from eifffel.cli._explain import stored_summary
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import read_for_edit
+from eifffel.cli._stored import load_model, read_for_edit
 from eifffel.cli._tables import write_table
 from eifffel.strategies import ANY, AUTO
 
@@ -66,7 +66,7 @@ def path(
     """
     bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
-    loaded = load(model, allow_pickle=allow_pickle)
+    loaded = load_model(model, allow_pickle=allow_pickle)
     if data is None:
         check_asks_nothing(bounds)
         summary = stored_summary(loaded, model)

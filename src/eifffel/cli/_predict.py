@@ -7,10 +7,11 @@ import pandas as pd
 import typer
 from tqdm.auto import tqdm
 
-from eifffel import load, view_ensemble
+from eifffel import view_ensemble
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import say, say_json
+from eifffel.cli._stored import load_model
 from eifffel.cli._tables import find_column, read_table, split_names, write_table
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
@@ -38,7 +39,7 @@ def predict(
     The rows of the file stand in the order of the table: the decision, and the probability of the favourable one.
     """
     check_targets(overwrite=overwrite, table=out, reads=(model, data))
-    loaded = load(model, allow_pickle=allow_pickle)
+    loaded = load_model(model, allow_pickle=allow_pickle)
     known = trained_columns(loaded)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=not quiet)
     kept = split_names(keep)

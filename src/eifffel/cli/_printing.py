@@ -48,16 +48,18 @@ def show(content: Any, **options: Any) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table whose cells are texts."""
+def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], words: Sequence[int] = (0,)) -> None:
+    """A table whose cells are texts; the columns at the places ``words`` are no numbers."""
     texts = [[printable(cell) for cell in row] for row in (head, *rows)]
-    # Numbers stay on one line where there is room for that beside the first column; nothing is ever cut off.
-    numbers = sum(max(map(len, column)) + PADDING for column in list(zip(*texts, strict=True))[1:])
-    whole = numbers + LEAST_WIDTH <= console().width
+    # Numbers stay on one line where there is room for that beside the words; nothing is ever cut off.
+    widths = [max(map(len, column)) + PADDING for column in zip(*texts, strict=True)]
+    numbers = sum(width for k, width in enumerate(widths) if k not in words)
+    whole = numbers + LEAST_WIDTH * len(words) <= console().width
     show(Text(printable(title), style="bold"))  # not the table's own, which is no wider than the table
     table = Table(box=None, pad_edge=False)
     for k, name in enumerate(texts[0]):
-        table.add_column(name, justify="left" if k == 0 else "right", overflow="fold", no_wrap=k > 0 and whole)
+        is_words = k in words
+        table.add_column(name, justify="left" if is_words else "right", overflow="fold", no_wrap=not is_words and whole)
     for row in texts[1:]:
         table.add_row(*map(Text, row))
     show(table)
@@ -94,7 +96,8 @@ def print_audit(table: AuditTable) -> None:
     """A table of an audit, and what must be said with it."""
     say(f"{table.title}\n")
     for block in table.blocks:
-        print_table(block.heading, block.head, block.cells)
+        words = [k for k, column in enumerate(block.columns) if column.words]
+        print_table(block.heading, block.head, block.cells, words)
     for note in table.notes:
         say(f"- {note}")
     say("")

@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from eifffel import undo
+from eifffel import load, undo
 from eifffel.cli._editing import known_task
 from eifffel.cli._printing import say
-from eifffel.cli._tables import Labelled, Task, cut_table, read_table, split_names
+from eifffel.cli._tables import Labelled, Task, cut_table, is_table_name, read_table, split_names
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
 from eifffel.storage import check_storable
+
+
+def load_model(path: Path, *, allow_pickle: bool) -> Any:
+    """A stored model; raises, with what to do, where a table stands in its place."""
+    if is_table_name(path):
+        raise ValueError(f"'{path}' is a table, and a model is needed here: a model comes first, then the table")
+    return load(path, allow_pickle=allow_pickle)
 
 
 def read_for_edit(

@@ -134,9 +134,14 @@ def _plain_numbers(column: pd.Series) -> pd.Series:
     return column
 
 
+def is_table_name(path: Path) -> bool:
+    """Whether a file of that name is a table."""
+    return _kind(path)[0] in (*SEPARATORS, PARQUET)
+
+
 def check_table_name(path: Path) -> None:
     """Raise unless a table can be written under that name."""
-    if _kind(path)[0] not in (*SEPARATORS, PARQUET):
+    if not is_table_name(path):
         raise ValueError(f"a table must end in {_allowed()}, got '{path}'; rename it")
 
 
@@ -297,7 +302,8 @@ def cut_table(
     if not complete.all():
         if not drop_missing:
             name, (gap, option) = next((name, found) for name, found in gaps.items() if found[0].any())
-            remedy = "; --missing own-group makes them a group" if option == "--sensitive" else ""
+            remedy = "; --missing drop leaves them out of all counts, --missing own-group makes them a group"
+            remedy = remedy if option == "--sensitive" else ""
             raise ValueError(
                 f"column {name!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of '{path}'; "
                 f"--drop-missing leaves such rows out{remedy}"

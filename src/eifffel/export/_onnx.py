@@ -1,7 +1,9 @@
 """to_onnx: a model, with what stands around it, as an ONNX file that decides as it does."""
 
+import json
 from collections.abc import Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from eifffel.export._inputs import read_inputs
 from eifffel.export._running import open_session
 from eifffel.export._steps import convert_steps, first_line
 from eifffel.export._trees import Ensemble, Tree, read_ensemble
+from eifffel.record import find_record
 
 # The first versions with ONNX's TreeEnsemble, which adds float64, and with all that skl2onnx writes.
 OPSETS = {"": 18, "ai.onnx.ml": 5}
@@ -47,7 +50,8 @@ def to_onnx(model: Any, X: Any = None) -> Any:
         Its input is ``X``, float64 of shape (rows, columns); where a Pipeline begins with a ColumnTransformer that
         knows the names of its columns, one input for each column, by its name, of shape (rows, 1): float64, or text,
         where an empty one is missing. Its outputs are ``label``, of shape (rows,), and ``probabilities``, float32 of
-        shape (rows, 2), in the order of the model's ``classes_``.
+        shape (rows, 2), in the order of the model's ``classes_``. Its metadata has the classes, and of an edited model
+        the favourable one and the hash of its leaves.
 
     Raises
     ------
@@ -66,6 +70,8 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     500
     """
     onnx = import_optional("onnx", NEEDS)
+    if isinstance(model, str | Path):
+        raise TypeError(f"to_onnx takes a model, got the path '{model}'; load it first: eifffel.load('{model}')")
     ensemble, layers = unwrap(model)
     trees, labels = read_ensemble(ensemble)
     pipelines = [layer.model for layer in layers if isinstance(layer.model, Pipeline)]
@@ -91,6 +97,7 @@ def to_onnx(model: Any, X: Any = None) -> Any:
         reached = graph.add("GreaterOrEqual", scores[cutoff.positive], graph.number(cutoff.value))
         second = reached if cutoff.positive == 1 else graph.add("Not", reached)
     graph.finish(second, probabilities, labels)
+    onnx.helper.set_model_props(graph.proto, _describe(find_record(model), labels))
     try:
         onnx.checker.check_model(graph.proto)
         open_session(graph.proto)
@@ -100,6 +107,21 @@ def to_onnx(model: Any, X: Any = None) -> Any:
             "Leave out the step that this is of, or transform the rows yourself and export the model alone"
         ) from error
     return graph.proto
+
+
+def _describe(record: dict[str, Any] | None, labels: np.ndarray) -> dict[str, str]:
+    """What the file says of itself: the labels, and of an edited model what it was edited for and its fingerprint."""
+    said = {"classes": json.dumps(labels.tolist())}
+    if record is not None:
+        said |= {
+            "favorable": json.dumps(record["favorable"]),
+            "strategy": record["strategy"],
+            "sha256_of_leaves": record["digests"]["after"]["leaves"],
+        }
+        meaning = (record["task"] or {}).get("labels")
+        if meaning is not None:
+            said["classes_mean"] = json.dumps(list(meaning))
+    return said
 
 
 def unwrap(model: Any) -> tuple[Any, list[Any]]:

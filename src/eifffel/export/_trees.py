@@ -86,7 +86,7 @@ def read_ensemble(model: Any) -> tuple[Ensemble, np.ndarray]:
     name = view_class.__name__
     if name == "HistGradientBoostingView":
         raise UnsupportedModelError(
-            f"a {type(model).__name__} does not convert to ONNX: skl2onnx, up to 1.20 at least, writes truth values "
+            f"a {type(model).__name__} does not convert to ONNX: skl2onnx, up to 1.20 at least, writes booleans "
             "where ONNX takes integers, which fails with any recent protobuf, and reads splits on categories as splits "
             "on numbers. Keep the model as it is with eifffel.save, or train a GradientBoostingClassifier, LightGBM, "
             "XGBoost or CatBoost"

@@ -11,10 +11,11 @@ NOT_STATED = "not stated"
 
 
 class Column(NamedTuple):
-    """What a column of a table is called, and how a cell of it is shown."""
+    """What a column of a table is called, how a cell of it is shown, and whether that is words."""
 
     heading: str
     show: Callable[[Record], str]
+    words: bool = False
 
 
 class Block(NamedTuple):
@@ -78,10 +79,12 @@ def name_attribute(summary: Summary, table: Record) -> str:
 
 
 def measured_on(summary: Summary) -> str:
-    """Which rows were measured, and who decided about them."""
-    rows = summary["rows"]
-    data = summary["about"]["data"]
-    return f"Measured on {rows['n']:,} {rows['name']}{f' ({data})' if data else ''}, decided by: {decided_by(summary)}."
+    """Which rows were measured, who decided about them, and what is favourable."""
+    rows, data = summary["rows"], summary["about"]["data"]
+    return (
+        f"Measured on {rows['n']:,} {rows['name']}{f' ({data})' if data else ''}, decided by: {decided_by(summary)}. "
+        f"Favourable: {summary['favorable']}; not: {summary['unfavorable']}."
+    )
 
 
 def decided_by(summary: Summary) -> str:
@@ -99,11 +102,19 @@ def say_small(summary: Summary, so: str) -> Iterator[str]:
 
 
 def say_unsaid(summary: Summary) -> Iterator[str]:
-    """Name the groups that are not described."""
+    """Name the groups that are not described, and say what that does to ratios; or that few people are described."""
+    if summary["impact"]["tells_few"]:
+        yield (
+            "Categories of fewer than ten people are described here, as was asked for: such numbers can say what was "
+            "decided about single persons. Show them only to those who may know it."
+        )
     for table in summary["impact"]["selection"]:
-        names = [c["name"] for c in table["categories"] if c["rows"] is None]
+        names = [c["name"] for c in table["categories"] if c["rows"] is None and not c["unknown"]]
+        by = name_attribute(summary, table)
         if names:
             yield (
-                f"Not described, by {name_attribute(summary, table)}: {'; '.join(names)}. They are fewer than ten, or "
-                "fewer than ten others could be reckoned from them; rare categories put together are described."
+                f"Not described, by {by}: {'; '.join(names)}. They are fewer than ten, or fewer than ten others could "
+                "be derived from them; rare categories put together are described."
             )
+        if table["higher_hidden"]:
+            yield f"BY {by.upper()}, A CATEGORY THAT IS NOT DESCRIBED HAS THE HIGHEST RATE: the ratios are too large."

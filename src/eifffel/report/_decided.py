@@ -8,7 +8,7 @@ import numpy as np
 from eifffel.coding import Rows
 from eifffel.constraints import Constraint, make_constraint
 from eifffel.counts import PathCounts
-from eifffel.groups import Groups
+from eifffel.groups import INTERSECTION, Groups
 from eifffel.report._estimates import (
     estimate,
     is_small,
@@ -35,6 +35,8 @@ class Decided:
     score : ndarray, optional
         What decisions are made by, the larger the better for a person.
     score_name : str
+    tell_few : bool
+        Whether tables of an audit describe fewer than ten people.
     """
 
     groups: Groups
@@ -44,6 +46,7 @@ class Decided:
     after: np.ndarray
     score: np.ndarray | None
     score_name: str
+    tell_few: bool
 
     def turn(self) -> "Decided":
         """The same with the privileged of two groups last: the one that was named, or that is favoured."""
@@ -74,7 +77,9 @@ class Decided:
         return PathCounts(favorable, self.rows.weigh_cells(), name, n_rows, self.constraint)
 
 
-def describe_decided(decided: Decided, name: str, *, favorable: str, sensitive: str) -> dict[str, Any]:
+def describe_decided(
+    decided: Decided, name: str, *, favorable: str, unfavorable: str, sensitive: str | None
+) -> dict[str, Any]:
     """The parts of a summary that need no model; ``name`` is what the rows are called."""
     groups, asked, encoded = decided.groups, decided.constraint, decided.rows
     totals, counts = encoded.weigh_cells(), decided.count(name)
@@ -87,7 +92,8 @@ def describe_decided(decided: Decided, name: str, *, favorable: str, sensitive: 
             "without_group": people((encoded.weight == 0).sum()),
         },
         "favorable": favorable,
-        "sensitive": sensitive,
+        "unfavorable": unfavorable,
+        "sensitive": one_line(_name_attributes(groups) if sensitive is None else sensitive),
         "constraint": {
             "name": asked.name,
             "rate": asked.rate,
@@ -104,7 +110,9 @@ def describe_decided(decided: Decided, name: str, *, favorable: str, sensitive: 
             "after": measure_all(counts, 1, groups),
             "constant_accuracy": None if encoded.label is None else number(totals.sum(axis=0).max() / totals.sum()),
         },
-        "impact": measure_impact(groups, asked, encoded, decided.after, decided.score, decided.score_name),
+        "impact": measure_impact(
+            groups, asked, encoded, decided.after, decided.score, decided.score_name, tell_few=decided.tell_few
+        ),
     }
 
 
@@ -149,3 +157,9 @@ def _role(privileged: int | None, value: int) -> str:
     if privileged is None:
         return "compared"
     return "privileged" if value == privileged else "unprivileged"
+
+
+def _name_attributes(groups: Groups) -> str:
+    """What people are compared by, as whoever gave the columns calls them."""
+    names = [name for name in groups.names if name]
+    return (" x " if groups.combine == INTERSECTION else ", ").join(names) or "group"

@@ -25,13 +25,13 @@ RATIO, SIGNIFICANT = 0.8, 0.05
 def four_fifths(summary: Summary) -> AuditTable:
     """The ratio of each rate to the highest one, with its interval and a test."""
     columns = (
-        Column("group", lambda r: r["category"]),
+        Column("group", lambda r: r["category"], words=True),
         Column("people", show_people),
         Column("share of all", lambda r: _words.UNKNOWN if r["share"] is None else f"{r['share']:.1%}"),
         Column("rate (95% interval)", lambda r: _words.percent(_estimate(r, "rate"))),
         Column("ratio (95% interval)", lambda r: _words.fraction(_estimate(r, "ratio"))),
         Column("p-value", _show_p),
-        Column("reading", lambda r: r["reading"]),
+        Column("reading", lambda r: r["reading"], words=True),
     )
     blocks = [
         Block(
@@ -42,7 +42,7 @@ def four_fifths(summary: Summary) -> AuditTable:
         for table in summary["impact"]["selection"]
     ]
     notes = [
-        f"{measured_on(summary)} A rate is the share of a group decided favourably ({summary['favorable']}).",
+        f"{measured_on(summary)} A rate is the share of a group decided favourably.",
         "The ratio is a group's rate divided by the highest rate that is described of a group of two percent of the "
         "people or more. Its interval is Koopman's; the p-value is of Fisher's exact test, two-sided, of no difference "
         "between the two rates. Each group is compared by itself: among many, some differ by chance. A bound is judged "
@@ -73,7 +73,7 @@ def _read(category: Record, table: Record) -> str:
         return "no other group is described" if n_told == 1 else "no ratio: the highest rate is 0"
     side = "below four fifths" if category["below"] else "four fifths or more"
     if ratio["low"] < RATIO <= ratio["high"]:
-        side += ", but not surely"
+        side += ", though the interval includes 0.8"
     chance = "differs beyond chance" if category["p_value"] < SIGNIFICANT else "may differ by chance"
     return f"{side}; {chance}{'; under 2% of all' if category['small'] else ''}"
 
@@ -90,7 +90,10 @@ def _show_p(record: Record) -> str:
 
 
 def _say_unknown(summary: Summary) -> Iterator[str]:
+    without = summary["impact"]["without_group"]
+    if without:
+        yield f"In no table: {without:,} people of whom a category is not known."
     for table in summary["impact"]["selection"]:
         if table["unknown"]:
             by = name_attribute(summary, table)
-            yield f"Not compared by {by}: {table['unknown']:,} people of whom a category is not known."
+            yield f"Not compared by {by}: {table['unknown']:,} people of whom it is not known."

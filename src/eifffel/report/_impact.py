@@ -9,8 +9,8 @@ from scipy.stats import fisher_exact
 from eifffel.coding import Rows
 from eifffel.constraints import Constraint
 from eifffel.groups import EACH, FEWEST, INTERSECTION, Attribute, Groups, show_group
-from eifffel.intervals import ratio_interval
-from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people, rate
+from eifffel.intervals import rate_interval, ratio_interval
+from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people
 from eifffel.values import UNKNOWN
 
 
@@ -51,7 +51,9 @@ def measure_impact(
     rows: Rows,
     chosen: np.ndarray,
     score: np.ndarray | None,
-    score_name: str | None,
+    score_name: str,
+    *,
+    tell_few: bool,
 ) -> dict[str, Any]:
     """What the tables of an audit say, as plain data.
 
@@ -63,19 +65,27 @@ def measure_impact(
         Who is decided favourably.
     score : ndarray, optional
         The larger, the better for a person.
+    tell_few : bool
+        Whether categories are described of whom there are fewer than ten people.
     """
     size = rows.weigh_cells().sum(axis=1)
     partitions = find_partitions(groups, constraint, size)
-    without = int((rows.weight == 0).sum())
+    if tell_few:
+        partitions = [replace(part, hidden=np.zeros_like(part.hidden)) for part in partitions]
     counts = rows.weigh_cells(chosen).sum(axis=1)
     scoring = None
     if score is not None and len(score) >= FEWEST:
         median = np.median(score)  # of everybody, whether or not a category is known
         above = rows.weigh_cells(score > median).sum(axis=1)
         # About half of all are above it.
-        tables = [measure_partition(part.hide_second(size), above, size, without) for part in partitions]
+        tables = [measure_partition(part.hide_second(size), above, size) for part in partitions]
         scoring = {"score": score_name, "median": number(median), "tables": tables}
-    return {"selection": [measure_partition(part, counts, size, without) for part in partitions], "scoring": scoring}
+    return {
+        "selection": [measure_partition(part, counts, size) for part in partitions],
+        "scoring": scoring,
+        "without_group": int((rows.weight == 0).sum()),
+        "tells_few": tell_few,
+    }
 
 
 def find_partitions(groups: Groups, constraint: Constraint, size: np.ndarray) -> list[Partition]:
@@ -137,12 +147,11 @@ def _in_span(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.linalg.norm(vectors - vectors @ basis.T @ basis, axis=1) < 1e-6
 
 
-def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray, without: int) -> dict[str, Any]:
+def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> dict[str, Any]:
     """The categories: their people, the share that is chosen, and its ratio to the highest share.
 
     The highest is that of a category of two percent of the people or more; of fewer, a single person makes it high or
     low. Each other is compared with it by Koopman's interval of the ratio and by Fisher's exact test, two-sided.
-    ``without`` is how many people are in no group.
     """
     attribute, unknown = part.attribute, part.unknown
     members = attribute.members.astype(size.dtype)
@@ -151,7 +160,9 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray, wit
     small = size < SMALL_SHARE * n_known
     told = ~part.hidden & ~unknown & (size > 0)
     with np.errstate(invalid="ignore"):
-        rates = np.where(told, chosen / size, -1.0)
+        all_rates = np.where(size > 0, chosen / size, -1.0)
+    rates = np.where(told, all_rates, -1.0)
+    unsaid = part.hidden & ~unknown & ~small & (size >= FEWEST)
     highest = int(np.argmax(np.where(small & (told & ~small).any(), -1.0, rates)))
     compared = told & (rates[highest] > 0) & (told.sum() > 1)
     categories = []
@@ -167,13 +178,15 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray, wit
                 "name": one_line(show_group(attribute.values[k])),
                 "unknown": bool(unknown[k]),
                 "rows": None if part.hidden[k] else int(size[k]),
-                "few": people(size[k]) is None,
+                "few": bool(part.hidden[k] and people(size[k]) is None),
                 "share": number(size[k] / n_known) if told[k] else None,
                 "small": bool(small[k] and not unknown[k]),
                 "highest": bool(compared[k] and k == highest),
                 "below": bool(5 * pair[0] * pair[3] < 4 * pair[2] * pair[1]) if compared[k] else None,
                 "chosen": None if part.hidden[k] else int(chosen[k]),
-                "rate": estimate(np.nan) if part.hidden[k] else rate(chosen[k], size[k]),
+                "rate": estimate(np.nan)
+                if part.hidden[k]
+                else estimate(chosen[k] / size[k], rate_interval(chosen[k], size[k])),
                 "ratio": ratio,
                 "p_value": p_value,
             }
@@ -181,7 +194,8 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray, wit
     return {
         "attribute": one_line(attribute.name),
         "intersection": isinstance(attribute.values[0], tuple),
-        "unknown": without + int(size[unknown].sum()),
+        "unknown": int(size[unknown].sum()),
+        "higher_hidden": bool(told.any() and (all_rates[unsaid] > rates[highest]).any()),
         "categories": categories,
     }
 

@@ -26,58 +26,72 @@ def ll144(summary: Summary) -> AuditTable:
     scoring = impact["scoring"]
     selected = (
         Column("# of applicants", show_people),
-        Column("# selected", lambda r: _words.UNKNOWN if r["chosen"] is None else f"{r['chosen']:,}"),
+        Column("# selected", lambda r: _words.UNKNOWN if r["selected"] is None else f"{r['selected']:,}"),
         Column("selection rate", lambda r: _show_share(r["rate"])),
     )
     scored = (Column("# of applicants", show_people), Column("scoring rate", lambda r: _show_share(r["rate"])))
-    layouts: list[tuple[str, list[Record], tuple[Column, ...]]] = [("Selection rates", impact["selection"], selected)]
+    layouts: list[tuple[str, list[Record], tuple[Column, ...], str]] = [
+        ("Selection rates", impact["selection"], selected, "selected")
+    ]
     if scoring is not None:
-        layouts.append(("Scoring rates", scoring["tables"], scored))
+        layouts.append(("Scoring rates", scoring["tables"], scored, "above_median"))
+    category = Column("category", lambda r: r["category"], words=True)
     ratio = Column("impact ratio", lambda r: "excluded" if r["excluded"] else _words.plain(r["ratio"]))
-    blocks: list[Block] = [
+    blocks = [
         Block(
             f"{layout}, {_name_categories(summary, table)}",
-            (Column("category", lambda r: r["category"]), *columns, ratio),
-            [
-                {"layout": layout, **_ll144_record(summary, table, category)}
-                for category in table["categories"]
-                if not category["unknown"]
-            ],
+            (category, *columns, ratio),
+            [_ll144_record(summary, table, c, counted) for c in table["categories"] if not c["unknown"]],
         )
-        for layout, tables, columns in layouts
+        for layout, tables, columns, counted in layouts
         for table in tables
     ]
     blocks.append(
         Block(
-            "Not included in the calculations: a category not known",
-            (Column("attribute", lambda r: r["attribute"]), Column("# of applicants", show_people)),
-            [
-                {"attribute": name_attribute(summary, table), "people": table["unknown"]}
-                for table in impact["selection"]
-            ],
+            "Not included in the calculations, a category not known",
+            (Column("attribute", lambda r: r["attribute"], words=True), Column("# of applicants", show_people)),
+            list(_unknown_records(summary)),
         )
     )
     return AuditTable("ll144", "Impact ratios in the layout of Local Law 144", blocks, list(_ll144_notes(summary)))
 
 
-def _ll144_record(summary: Summary, table: Record, category: Record) -> Record:
+def _ll144_record(summary: Summary, table: Record, category: Record, counted: str) -> Record:
     """As the layout has it; the impact ratio of an excluded category is not calculated."""
     record = flat_record(summary, table, category)
-    kept = {key: record[key] for key in ("attribute", "category", "people", "chosen", "rate", "under_10_people")}
     excluded = category["small"] and category["rows"] is not None
-    return kept | {"ratio": None if excluded else record["ratio"], "excluded": excluded}
+    return {
+        "attribute": record["attribute"],
+        "category": record["category"],
+        "people": record["people"],
+        counted: record["chosen"],
+        "rate": record["rate"],
+        "ratio": None if excluded else record["ratio"],
+        "excluded": excluded,
+        "under_10_people": record["under_10_people"],
+    }
+
+
+def _unknown_records(summary: Summary) -> Iterator[Record]:
+    """How many people no table has, or each table leaves out, because it is not known which category is theirs."""
+    impact = summary["impact"]
+    if impact["without_group"]:
+        yield {"attribute": f"any of {summary['sensitive']}", "people": impact["without_group"]}
+    for table in impact["selection"]:
+        if table["unknown"] or not impact["without_group"]:
+            yield {"attribute": name_attribute(summary, table), "people": table["unknown"]}
 
 
 def _ll144_notes(summary: Summary) -> Iterator[str]:
     impact = summary["impact"]
-    yield f"{measured_on(summary)} Selected: decided favourably ({summary['favorable']})."
+    yield f"{measured_on(summary)} Selected: decided favourably."
     yield "The impact ratio is the rate of a category divided by the highest rate described in the same table."
     if impact["scoring"] is None:
         yield "Scoring rates are not here: no scores were given, or the model has no predict_proba."
     else:
         yield (
             f"The scoring rate is the share of a category whose score ({impact['scoring']['score']}) is above the "
-            f"median of all people assessed, {impact['scoring']['median']:.4g}."
+            f"median of all people assessed, also those whose category is not known: {impact['scoring']['median']:.4g}."
         )
     yield from say_small(
         summary,

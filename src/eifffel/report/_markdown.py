@@ -102,7 +102,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
             f"{_words.fraction(before['accuracy'])} and is {_words.fraction(after['accuracy'])}."
         )
         yield ""
-    yield f"## Before and after, group by group, on {rows}"
+    yield f"## {_words.groups_heading(s)}, on {rows}"
     yield ""
     head = [escape(s["sensitive"]), "rows", "favourable labels", "", *(heading for _, heading, _ in _words.GROUP_RATES)]
     yield from table(head, _group_rows(s, ("before", "after") if edited else ("after",)))
@@ -158,12 +158,15 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield from table_lines(make_table(s))
     yield "## Words"
     yield ""
-    yield from (f"- {word}: {meaning}" for word, meaning in _words.GLOSSARY)
+    yield from (f"- {word}: {meaning}" for word, meaning in _words.glossary(s))
     yield ""
     yield "## Intended use, and limits"
     yield ""
-    yield escape(s["about"]["intended_use"] or "Whoever made this report did not say what the model is for.")
+    yield escape(s["about"]["intended_use"] or "Whoever made this report did not say what the decisions are for.")
     yield ""
+    if s["about"]["not_for"]:
+        yield f"Not for: {escape(s['about']['not_for'])}"
+        yield ""
     yield from (f"- {escape(limit)}" for limit in s["limits"])
 
 

@@ -20,9 +20,9 @@ class Field(NamedTuple):
 def model_card(summary: Summary) -> AuditTable:
     """What a model card and the EU's technical documentation ask for, as far as it is known."""
     columns = (
-        Column("field", lambda r: r["field"]),
-        Column("what is known", lambda r: r["value"]),
-        Column("EU AI Act, Annex IV", lambda r: r["annex_iv"]),
+        Column("field", lambda r: r["field"], words=True),
+        Column("what is known", lambda r: r["value"], words=True),
+        Column("EU AI Act, Annex IV", lambda r: r["annex_iv"], words=True),
     )
     fields = list(_card_fields(summary))
     parts = dict.fromkeys(field.part for field in fields)
@@ -54,6 +54,7 @@ def _card_fields(s: Summary) -> Iterator[Field]:
     def stated(key: str) -> str:
         return str(about[key]) if about[key] is not None else NOT_STATED
 
+    is_model = s["sensitive_among_features"] is not None
     part = "What it is"
     trees = "" if model["n_trees"] is None else f", {_words.count(model['n_trees'], 'tree')}"
     leaves = "" if model["n_leaves"] is None else f", {model['n_leaves']:,} leaves"
@@ -61,8 +62,8 @@ def _card_fields(s: Summary) -> Iterator[Field]:
     yield Field(part, "Who answers for it", stated("owner"), "1(a)")
     yield Field(part, "Intended use", stated("intended_use"), "1(a)")
     yield Field(part, "Not for", stated("not_for"), "3")
-    yield Field(part, "Favourable decision", s["favorable"], "2(b)")
-    if s["sensitive_among_features"] is not None:  # a model
+    yield Field(part, "Favourable decision", f"{s['favorable']}; not: {s['unfavorable']}", "2(b)")
+    if is_model:
         yield Field(part, "Edit", _words.strategy_words(model), "2(b), 6")
     if s["selection"] is not None:
         yield Field(part, "Asked for", _words.asked_words(s), "2(b)")
@@ -70,9 +71,11 @@ def _card_fields(s: Summary) -> Iterator[Field]:
     yield Field(part, "Measured on", f"{s['rows']['n']:,} {s['rows']['name']}", "2(g)")
     yield Field(part, "Table", stated("data"), "2(d), 2(g)")
     yield Field(part, "Where it comes from", stated("data_source"), "2(d)")
-    yield Field(part, "Split", stated("split"), "2(g)")
-    trained = about["trained_on"]
-    yield Field(part, "Trained on", NOT_STATED if trained is None else str(trained["data"]), "2(d)")
+    if about["split"] is not None:
+        yield Field(part, "Split", about["split"], "2(g)")
+    if is_model:
+        trained = about["trained_on"]
+        yield Field(part, "Trained on rows of", NOT_STATED if trained is None else str(trained["data"]), "2(d)")
     yield Field(part, "Sensitive attribute", f"{s['sensitive']}; {_words.among_words(s)}", "2(b), 2(d)")
     part = "What was measured"
     yield Field(part, "Verdict", f"{s['verdict']['heading']}. {s['verdict']['sentence']}", "2(g), 3")
@@ -100,7 +103,8 @@ def _card_fields(s: Summary) -> Iterator[Field]:
             name = when if model["edited"] else "now"
             value = f"SHA-256 of the structure {digests['structure']}, of the leaves {digests['leaves']}"
             yield Field(part, f"Model, {name}", value, "1(a), 6")
-    yield Field(part, "Model file", stated("model_file"), "1(a)")
+    if is_model:
+        yield Field(part, "Model file", stated("model_file"), "1(a)")
     versions = ", ".join(f"{name} {version}" for name, version in s["made"]["versions"].items())
     yield Field(part, "Software", versions, "1(c)")
     yield Field(part, "Command", stated("command"), "2(g)")

@@ -129,6 +129,7 @@ def render_table(summary: dict[str, Any], name: str, ending: str = ".md") -> str
     | category | # of applicants | # selected | selection rate | impact ratio |
     """
     check_choice("name", name, list(TABLES))
+    ending = f".{ending.lstrip('.')}"
     check_choice("ending", ending, list(TABLE_RENDERERS))
     return TABLE_RENDERERS[ending](summary, TABLES[name](summary))
 

@@ -59,6 +59,9 @@ ABOUT = (
     "command",
 )
 
+# More are not spelt out.
+LABELS_NAMED = 8
+
 Summary = dict[str, Any]
 
 
@@ -87,9 +90,10 @@ def summarize(
     min_group_rows: int | None = None,
     missing: str | None = None,
     favorable_name: str | None = None,
-    sensitive_name: str = "group",
+    sensitive_name: str | None = None,
     sensitive_columns: tuple[str, ...] = (),
     about: dict[str, Any] | None = None,
+    tell_few: bool = False,
 ) -> Summary:
     """Everything that a report says of a model, as plain data that `render_html` and `render_markdown` take.
 
@@ -112,14 +116,17 @@ def summarize(
     constraint, combine, min_group_rows, missing : optional
         Likewise, where they are not to be as in the edit of the model. A model is judged by the bound that it was
         edited for only where people are compared as they were then.
-    favorable_name, sensitive_name : str
-        What the favourable label, if not as it is, and the sensitive attribute are called.
+    favorable_name, sensitive_name : str, optional
+        What the favourable label and the sensitive attribute are called, if not as they are in what is given.
     sensitive_columns : tuple of str
         The columns of ``X`` that hold it, if any: rules that ask for them are marked.
     about : dict, optional
         What else the report should say: ``intended_use``, ``not_for``, ``owner`` (who answers for the model),
         ``data_source`` (where the rows come from), ``data``, ``split``, ``test_size``, ``seed``, ``trained_on``,
         ``model_file``, ``command``.
+    tell_few : bool
+        Whether the tables of an audit describe categories of fewer than ten people too, as some laws ask for. They can
+        say what was decided about single persons; nothing else in a report does.
 
     Returns
     -------
@@ -157,7 +164,8 @@ def summarize(
     asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     chances = score(original if y is not None else None, X, coding), score(model, X, coding)
-    name = one_line(_name_favorable(coding) if favorable_name is None else favorable_name)
+    name, other = _name_labels(coding)
+    name = name if favorable_name is None else one_line(favorable_name)
     decided = Decided(
         groups,
         asked,
@@ -166,12 +174,13 @@ def summarize(
         decide(model, X, coding),
         chances[1],
         f"probability of {name}",
+        tell_few,
     )
     if path is None:
         decided = decided.turn()
     decided = decided.on_rows(rows)
     summary = {
-        **describe_decided(decided, rows, favorable=name, sensitive=one_line(sensitive_name)),
+        **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
         "schema": SCHEMA_NAME,
         "sensitive_among_features": bool(sensitive_columns),
         "selection": _asked(selection, record if known else None),
@@ -220,8 +229,9 @@ def summarize_decisions(
     missing: str | None = None,
     decided_by: str = "decisions as they were made",
     score_name: str = "score",
-    sensitive_name: str = "group",
+    sensitive_name: str | None = None,
     about: dict[str, Any] | None = None,
+    tell_few: bool = False,
 ) -> Summary:
     """`summarize` for decisions that people, or any other system, have made: no model is needed.
 
@@ -239,7 +249,7 @@ def summarize_decisions(
         The decisions that are good for a person; by default the larger of 0/1, -1/1 or booleans.
     decided_by, score_name : str
         What the report calls whoever decided, and the scores.
-    rows, epsilon, ratio, privileged, constraint, combine, min_group_rows, missing, sensitive_name, about
+    rows, epsilon, ratio, privileged, constraint, combine, min_group_rows, missing, sensitive_name, about, tell_few
         As in `summarize`.
 
     Examples
@@ -261,11 +271,11 @@ def summarize_decisions(
         check_aligned("y", y, decisions)
     encoded = Coding(np.array([0, 1]), 1, groups).encode(decisions, label, sensitive_features, rows=f"the {rows}")
     numbers = None if scores is None else _read_scores(scores, decisions, len(values))
-    decided = Decided(groups, asked, encoded, None, sets.code(values) == 1, numbers, one_line(score_name))
+    decided = Decided(groups, asked, encoded, None, sets.code(values) == 1, numbers, one_line(score_name), tell_few)
     decided = decided.turn().on_rows(rows)
-    name = one_line(" or ".join(sorted(map(str, sets.good))))
+    name, other = (_list_labels(labels) for labels in sets)
     summary = {
-        **describe_decided(decided, rows, favorable=name, sensitive=one_line(sensitive_name)),
+        **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
         "schema": SCHEMA_NAME,
         "sensitive_among_features": None,
         **dict.fromkeys(("selection", "path", "changed", "leaves", "calibration")),
@@ -337,10 +347,18 @@ def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[s
     return None if stored is None else dict(_plain(stored))
 
 
-def _name_favorable(coding: Coding) -> str:
+def _name_labels(coding: Coding) -> tuple[str, str]:
+    """The favourable label, or labels, and the others."""
     if coding.label_sets is not None:
-        return " or ".join(sorted(map(str, coding.label_sets.good)))
-    return str(coding.classes.tolist()[coding.favorable])
+        good, bad = coding.label_sets
+        return _list_labels(good), _list_labels(bad)
+    classes = coding.classes.tolist()
+    return one_line(classes[coding.favorable]), one_line(classes[1 - coding.favorable])
+
+
+def _list_labels(labels: frozenset[Any]) -> str:
+    names = sorted(map(one_line, labels))
+    return " or ".join(names) if len(names) <= LABELS_NAMED else f"any of {len(names)} others"
 
 
 def _plain(value: Any) -> Any:

@@ -57,6 +57,30 @@ GLOSSARY = (
 )
 
 
+OF_EDITS = {
+    "epsilon",
+    "alpha",
+    "confidence",
+    "leaf",
+    "changed leaf",
+    "step",
+    "scoring rows",
+    "selection rows",
+    "effect",
+}
+
+
+def glossary(summary: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The words that a report uses, those of edits only where there was one."""
+    edited = summary["overall"]["before"] is not None
+    return GLOSSARY if edited else tuple(entry for entry in GLOSSARY if entry[0] not in OF_EDITS)
+
+
+def groups_heading(summary: dict[str, Any]) -> str:
+    """What the table of groups is called."""
+    return "Before and after, group by group" if summary["overall"]["before"] is not None else "Group by group"
+
+
 def shown_rates(labelled: bool, *, brief: bool = False) -> tuple[tuple[str, str, str], ...]:
     """Those of `GROUP_RATES` that can be told of rows with labels, or without; ``brief`` where there is little room."""
     return GROUP_RATES if labelled and not brief else GROUP_RATES[:2]
