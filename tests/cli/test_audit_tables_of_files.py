@@ -145,7 +145,7 @@ MISTAKES = [
     ((*DECISIONS, "--sensitive", "sex", "--table", "gdpr"), "--table must be one of 'four-fifths', 'll144', 'model-"),
     ((*DECISIONS, "--sensitive", "sex", "--out", "t.md"), "--out is for a table: say which, as in --table four-fifths"),
     ((*DECISIONS, "--sensitive", "sex", "--table", "ll144", "--out", "t.html"), "must end in .md, .csv, .json, got"),
-    ((*DECISIONS, "--sensitive", "sex", "--features", "age"), "--features is for models, and --decision reads"),
+    ((*DECISIONS, "--sensitive", "sex", "--features", "age"), "--features is for models; leave it out"),
     (
         (*DECISIONS, "--sensitive", "sex", "--score", "race"),
         "--score: column 'race' of 'people.csv' has 'nan' in row 1",
@@ -171,7 +171,7 @@ MISTAKES = [
     ),
     (
         ("audit", "model.skops", "people.csv", "--sensitive", "sex", "--score", "score"),
-        "--score goes with --decision; a model gives scores of its own",
+        "--score goes with --decision, and a model gives scores of its own; leave it out",
     ),
     ((*DECISIONS, "--sensitive", "hired"), "--decision and --sensitive are both 'hired'"),
 ]

@@ -126,63 +126,26 @@ def audit(
         # Rows without a group are counted as such rather than cut off.
         "missing": DROP if drop_missing and missing is None else missing,
     }
-    said = {"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source}
+    said: dict[str, Any] = {
+        "intended_use": intended_use,
+        "not_for": not_for,
+        "owner": owner,
+        "data_source": data_source,
+    }
     reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing}
     measured: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "tell_few": tell_few}
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
         with progress.stage("measuring"):
             if model is None:
                 assert decision is not None
-                refuse_of_models({"--features": features, "--allow-pickle": allow_pickle})
-                summary = summarize_column(
-                    data,
-                    decision,
-                    score,
-                    compared,
-                    reading,
-                    measured,
-                    quiet=quiet,
-                    said=said,
-                )
+                refuse({"--features": features, "--allow-pickle": allow_pickle}, "is for models")
+                summary = summarize_column(data, decision, score, compared, reading, measured, said, quiet=quiet)
             else:
-                if score is not None:
-                    raise ValueError("--score goes with --decision; a model gives scores of its own, so leave it out")
+                refuse({"--score": score}, "goes with --decision, and a model gives scores of its own")
                 loaded = load_model(model, allow_pickle=allow_pickle)
-                task = known_task(loaded, **compared)
-                rows = read_rows(
-                    loaded,
-                    data,
-                    task,
-                    features=features,
-                    verbose=not quiet,
-                    labels_needed=target is not None,
-                    to_learn=False,
-                    **reading,
-                )
-                model_file = f"{model.name}, SHA-256 {hash_file(model)}"
-                about = describe(data, rows, **said_before(loaded, said), model_file=model_file)
-                if not quiet:
-                    say_of_rows(loaded, data)
-                    if find_record(loaded) is None:
-                        say_assumed(rows, task)
-                summary = summarize(
-                    loaded,
-                    rows.X,
-                    rows.y,
-                    sensitive_features=rows.group,
-                    rows=f"rows of {data.name}",
-                    **measured,
-                    favorable=rows.favorable,
-                    privileged=rows.privileged,
-                    constraint=task.constraint if rows.y is not None else constraint,
-                    combine=task.combine,
-                    min_group_rows=task.min_group_rows,
-                    missing=task.missing,
-                    favorable_name=None if task.labels is None else task.labels[1],
-                    sensitive_name=task.sensitive_name,
-                    sensitive_columns=sensitive_among(rows, task),
-                    about=about | {"data": about["data"] + known_rows(loaded, data)},
-                )
+                said["model_file"] = f"{model.name}, SHA-256 {hash_file(model)}"
+                reading["features"] = features
+                summary = summarize_stored(loaded, data, compared, reading, measured, said, quiet=quiet)
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
         if table is not None and out is not None:
             save_table(summary, table, out, overwrite=overwrite)
@@ -223,17 +186,56 @@ def split_files(files: list[Path], decision: str | None) -> tuple[Path | None, P
     return files[0], files[1]
 
 
-def said_before(model: Any, said: dict[str, str | None]) -> dict[str, Any]:
+def refuse(options: dict[str, Any], why: str) -> None:
+    """Raise if an option was given that says nothing here."""
+    for name, value in options.items():
+        if value:
+            raise ValueError(f"{name} {why}; leave it out")
+
+
+def summarize_stored(
+    model: Any,
+    data: Path,
+    compared: dict[str, Any],
+    reading: dict[str, Any],
+    measured: dict[str, Any],
+    said: dict[str, Any],
+    *,
+    quiet: bool,
+) -> dict[str, Any]:
+    """What a report says of a stored model on the rows of a table; the options as `summarize_column` has them."""
+    task = known_task(model, **compared)
+    labels_needed = compared["target"] is not None
+    table = read_rows(model, data, task, verbose=not quiet, labels_needed=labels_needed, to_learn=False, **reading)
+    if not quiet:
+        say_of_rows(model, data)
+        if find_record(model) is None:
+            say_assumed(table, task)
+    about = describe(data, table, **said_before(model, said))
+    return summarize(
+        model,
+        table.X,
+        table.y,
+        sensitive_features=table.group,
+        rows=f"rows of {data.name}",
+        **measured,
+        favorable=table.favorable,
+        privileged=table.privileged,
+        constraint=task.constraint if table.y is not None else compared["constraint"],
+        combine=task.combine,
+        min_group_rows=task.min_group_rows,
+        missing=task.missing,
+        favorable_name=None if task.labels is None else task.labels[1],
+        sensitive_name=task.sensitive_name,
+        sensitive_columns=sensitive_among(table, task),
+        about=about | {"data": about["data"] + known_rows(model, data)},
+    )
+
+
+def said_before(model: Any, said: dict[str, Any]) -> dict[str, Any]:
     """What is said of a model: now, or else when it was made."""
     made = {"trained_on": trained_on(model), "intended_use": stored_about(model).get("intended_use")}
     return made | {name: made.get(name) if text is None else text for name, text in said.items()}
-
-
-def refuse_of_models(options: dict[str, Any]) -> None:
-    """Raise if an option was given that says something of a model where there is none."""
-    for name, value in options.items():
-        if value:
-            raise ValueError(f"{name} is for models, and --decision reads decisions; leave it out")
 
 
 def tell_table(

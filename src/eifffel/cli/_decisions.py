@@ -20,8 +20,8 @@ def summarize_column(
     compared: dict[str, Any],
     reading: dict[str, Any],
     measured: dict[str, Any],
-    *,
     said: dict[str, Any],
+    *,
     quiet: bool,
 ) -> dict[str, Any]:
     """What a report says of the decisions in a column.

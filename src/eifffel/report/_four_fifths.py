@@ -66,7 +66,7 @@ def _read(category: Record, table: Record) -> str:
         return "not described"
     if category["highest"]:
         # A category that is not described may have a higher one.
-        all_told = all(c["rows"] is not None or c["small"] for c in table["categories"])
+        all_told = all(c["rows"] is not None or c["small"] or c["unknown"] for c in table["categories"])
         return "highest rate" if all_told else "highest rate of those described"
     if ratio["value"] is None:
         n_told = sum(c["rows"] is not None and not c["unknown"] for c in table["categories"])

@@ -165,7 +165,8 @@ def summarize(
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     chances = score(original if y is not None else None, X, coding), score(model, X, coding)
     name, other = _name_labels(coding)
-    name = name if favorable_name is None else one_line(favorable_name)
+    if favorable_name is not None:
+        name, other = one_line(favorable_name), "all else"
     decided = Decided(
         groups,
         asked,
