@@ -33,6 +33,7 @@ from eifffel.datasets import make_biased_classification
 
 N_TREES = 50
 N_TRAINED = 5000
+REPEATS = 3
 OPTIONS = {"nocl": [True, False], "zipmap": [True, False, "columns"]}
 OPSET = {"": 15, "ai.onnx.ml": 3}  # the newest that onnxmltools writes
 
@@ -53,7 +54,7 @@ def make_models() -> Iterator[tuple[str, Any]]:
     yield "XGBoost", xgboost.XGBClassifier(**settings)
     yield "StandardScaler and XGBoost", make_pipeline(StandardScaler(), xgboost.XGBClassifier(**settings))
     quiet = {"verbose": False, "allow_writing_files": False}
-    yield "CatBoost", catboost.CatBoostClassifier(iterations=N_TREES, random_seed=0, **quiet)
+    yield "CatBoost", catboost.CatBoostClassifier(iterations=N_TREES, random_seed=0, thread_count=1, **quiet)
 
 
 def convert_by_library(model: Any, X: np.ndarray) -> onnx.ModelProto:
@@ -62,32 +63,40 @@ def convert_by_library(model: Any, X: np.ndarray) -> onnx.ModelProto:
         with tempfile.TemporaryDirectory() as folder:
             model.save_model(f"{folder}/model.onnx", format="onnx")
             return onnx.load(f"{folder}/model.onnx")
-    types = [("X", FloatTensorType([None, X.shape[1]]))]  # float64 fails for most of them
+    types = [("X", FloatTensorType([None, X.shape[1]]))]  # float64 fails for most of them, and forests get worse
     return convert_sklearn(model, initial_types=types, options={"zipmap": False}, target_opset=OPSET)
 
 
 def run(proto: onnx.ModelProto, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
     (given,) = session.get_inputs()
     rows = X.astype(np.float32 if given.type == "tensor(float)" else np.float64)
-    start = time.perf_counter()
-    label, chance = session.run(None, {given.name: rows})
-    seconds = time.perf_counter() - start
+    (label, chance), seconds = best_of(lambda: session.run(None, {given.name: rows}))
     if isinstance(chance, list):
         chance = np.array([list(of_row.values()) for of_row in chance])
     return label, chance, seconds
 
 
+def best_of(work: Callable[[], Any]) -> tuple[Any, float]:
+    """What some work gives, and the shortest time that it took."""
+    taken = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        found = work()
+        taken.append(time.perf_counter() - start)
+    return found, min(taken)
+
+
 def compare(convert: Callable[..., onnx.ModelProto], model: Any, X: np.ndarray) -> list[str]:
-    start = time.perf_counter()
-    expected = model.predict_proba(X)
-    seconds = time.perf_counter() - start
+    expected, seconds = best_of(lambda: model.predict_proba(X))
     try:
         label, chance, taken = run(convert(model, X), X)
     except Exception as error:  # of any of the libraries
         return ["fails: " + str(error).splitlines()[0][:60], "", ""]
     wrong = int((label.astype(str) != np.asarray(model.predict(X)).ravel().astype(str)).sum())
-    return [f"{wrong:,}", f"{np.abs(chance - expected).max():.1e}", f"{taken / seconds:.2f}"]
+    return [f"{wrong:,}", f"{np.abs(chance - expected).max():.1e}", f"{taken / seconds:.1f}"]
 
 
 def main() -> None:
@@ -112,9 +121,9 @@ def main() -> None:
     say(
         f"Models of {N_TREES} trees, unless it says otherwise, trained on {N_TRAINED:,} rows, exported, and compared "
         f"with themselves on {arguments.rows:,} rows of float64: labels that differ, the largest difference of a "
-        "probability, and time of onnxruntime as a ratio to `predict_proba`. *Library*: skl2onnx, onnxmltools for "
-        "LightGBM and XGBoost, CatBoost's own. *eifffel*: `eifffel.to_onnx`. Each model as it came and, in a second "
-        "line, edited for epsilon 0.05."
+        f"probability, and time of onnxruntime as a ratio to `predict_proba` (one thread each, best of {REPEATS}). "
+        "*Library*: skl2onnx, onnxmltools for LightGBM and XGBoost, CatBoost's own. *eifffel*: `eifffel.to_onnx`. Each "
+        "model as it came and, in a second line, edited for epsilon 0.05."
     )
     say()
     say("| model | library: labels | probability | time | eifffel: labels | probability | time |")

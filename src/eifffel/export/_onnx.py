@@ -15,7 +15,7 @@ from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, UnsupportedModelError
 from eifffel.export._inputs import read_inputs
 from eifffel.export._running import open_session
-from eifffel.export._steps import convert_steps, first_line
+from eifffel.export._steps import convert_steps, first_line, gives_sparse
 from eifffel.export._trees import Ensemble, Tree, read_ensemble
 from eifffel.record import find_record
 
@@ -75,7 +75,7 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     ensemble, layers = unwrap(model)
     trees, labels = read_ensemble(ensemble)
     pipelines = [layer.model for layer in layers if isinstance(layer.model, Pipeline)]
-    steps = [step for pipeline in pipelines for step in pipeline.steps[:-1]]
+    steps = [step for pipeline in pipelines for step in pipeline.steps[:-1] if step[1] not in (None, "passthrough")]
     inputs = read_inputs(ensemble, steps, X)
     clash = [given.name for given in inputs if given.name in OUTPUTS]
     if clash:
@@ -85,6 +85,8 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     graph = _Graph(onnx, trees.added_as)
     if steps:
         rows = convert_steps(steps, inputs, graph.proto)
+        if trees.sparse_zeros_missing and gives_sparse(steps):
+            rows = graph.zeros_as_missing(rows)
     else:
         rows = inputs[0].name
         graph.proto.graph.input.append(inputs[0].describe(onnx))
@@ -166,6 +168,11 @@ class _Graph:
     def cast(self, name: str, number_type: type, output: str | None = None) -> str:
         kind = self._helper.np_dtype_to_tensor_dtype(np.dtype(number_type))
         return self.add("Cast", name, to=kind, output=output)
+
+    def zeros_as_missing(self, rows: str) -> str:
+        """The same numbers with NaN in the place of zeros."""
+        is_zero = self.add("Equal", rows, self.constant(np.float64(0)))
+        return self.add("Where", is_zero, self.constant(np.float64(np.nan)), rows)
 
     def score(self, rows: str, ensemble: Ensemble) -> tuple[str, list[str]]:
         """The sum of the leaves, and the probabilities of both classes."""

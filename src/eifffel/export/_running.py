@@ -50,7 +50,8 @@ def feeder(session: Any, X: Any) -> Callable[[Any], dict[str, np.ndarray]]:
             )
     frame = _as_frame(X)
     names = [] if frame is None else frame.columns
-    if len(inputs) == 1 and inputs[0].name not in names:
+    is_matrix = len(inputs) == 1 and (inputs[0].shape[-1] != 1 or inputs[0].name not in names)
+    if is_matrix:
         (given,) = inputs
         n_columns = len(names) if frame is not None else (X.shape[1] if getattr(X, "ndim", 2) == 2 else 0)
         width = given.shape[1] if len(given.shape) == 2 else None
@@ -104,4 +105,4 @@ def _texts(values: list[Any]) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value is getattr(type(value), "NA", None) or value != value
+    return value is None or type(value).__name__ == "NAType" or value != value

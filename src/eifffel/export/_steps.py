@@ -4,9 +4,10 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import Binarizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
+from sklearn.preprocessing import Binarizer, Normalizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from eifffel._optional import import_optional
 from eifffel.exceptions import UnsupportedModelError
@@ -33,6 +34,7 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
         TargetEncoder: _convert_encoder,
         SimpleImputer: _convert_imputer,
         Binarizer: _convert_binarizer,
+        Normalizer: _refuse_normalizer,
     }
     pipeline = Pipeline([(f"step_{k}", step) for k, (_, step) in enumerate(steps)])
     try:
@@ -55,6 +57,7 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
             "that it names, or transform the rows yourself and export the model alone"
         ) from error
     graph = converted.graph
+    _refuse_float32(onnx, graph, steps)
     used = {name for node in graph.node for name in node.input} | {result.name for result in graph.output}
     for given, theirs in zip(inputs, graph.input, strict=True):
         if theirs.name not in used:
@@ -68,6 +71,32 @@ def convert_steps(steps: list[tuple[str, Any]], inputs: list[Input], proto: Any)
         if opset.domain not in {ours.domain for ours in proto.opset_import}:
             proto.opset_import.append(opset)
     return graph.output[0].name
+
+
+def _refuse_float32(onnx: Any, graph: Any, steps: list[tuple[str, Any]]) -> None:
+    """Raise if numbers are rounded on the way, which puts rows on the other side of a split."""
+    casts = (attribute.i for node in graph.node if node.op_type == "Cast" for attribute in node.attribute)
+    if onnx.TensorProto.FLOAT in (*(tensor.data_type for tensor in graph.initializer), *casts):
+        names = ", ".join(type(step).__name__ for _, step in steps)
+        raise UnsupportedModelError(
+            f"skl2onnx converts one of the steps before the model ({names}) in float32, and rows would be decided "
+            "otherwise; leave it out (KBinsDiscretizer is one), or transform the rows yourself and export the model "
+            "alone"
+        )
+
+
+def gives_sparse(steps: list[tuple[str, Any]]) -> bool:
+    """Whether what reaches the ensemble is a sparse matrix, whose zeros are not stored."""
+    sparse = False
+    for _, step in steps:
+        if isinstance(step, Pipeline):
+            sparse = gives_sparse(step.steps)
+        elif isinstance(step, ColumnTransformer):
+            sparse = step.sparse_output_
+        elif isinstance(step, OneHotEncoder):
+            sparse = step.sparse_output
+        # Scalers and selectors leave a matrix as it is.
+    return sparse
 
 
 def first_line(error: BaseException) -> str:
@@ -182,9 +211,17 @@ def _table(encoder: Any, k: int) -> tuple[list[Any], np.ndarray]:
     is_text = any(isinstance(category, str) for category in categories)
     try:
         other = encoded([UNKNOWN_TEXT if is_text else np.inf])
-    except ValueError:  # the encoder refuses what it does not know; a file cannot
-        other = np.zeros((1, known.shape[1]))
+    except ValueError:  # the encoder refuses what it does not know; a file cannot, and takes it as missing
+        no_category = isinstance(encoder, OneHotEncoder) and encoder.drop is None
+        other = np.full((1, known.shape[1]), 0.0 if no_category else np.nan)
     return categories, np.concatenate([known, other])
+
+
+def _refuse_normalizer(scope: Any, operator: Any, container: Any) -> None:
+    raise UnsupportedModelError(
+        "skl2onnx divides by zero where a Normalizer leaves rows of zeros alone; leave that step out, or transform the "
+        "rows yourself and export the model alone"
+    )
 
 
 def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:

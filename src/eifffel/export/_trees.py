@@ -69,6 +69,8 @@ class Ensemble:
         Where the sum is compared with a number to decide: that number. Else the more likely class is decided for.
     reached : bool
         Whether a sum that equals ``cut`` is enough for the second class.
+    sparse_zeros_missing : bool
+        Whether a zero that a sparse matrix does not store counts as missing.
     """
 
     trees: list[Tree]
@@ -78,6 +80,7 @@ class Ensemble:
     slope: float | None = None
     cut: float | None = None
     reached: bool = False
+    sparse_zeros_missing: bool = False
 
 
 def read_ensemble(model: Any) -> tuple[Ensemble, np.ndarray]:
@@ -184,7 +187,7 @@ def _read_xgboost(view: Any) -> Ensemble:
         missing_left = np.array(tree["default_left"], bool)
         splits = (left, np.array(tree["right_children"]), np.array(tree["split_indices"]))
         trees.append(_tree(*splits, np.array(tree["split_conditions"]), missing_left, value))
-    return Ensemble(trees, "LT", np.float32, np.float32, 1.0)
+    return Ensemble(trees, "LT", np.float32, np.float32, 1.0, sparse_zeros_missing=True)
 
 
 def _read_catboost(view: Any) -> Ensemble:

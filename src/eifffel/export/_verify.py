@@ -75,6 +75,7 @@ def verify_export(model: Any, onnx: Any, X: Any, *, tolerance: float = 1e-5, ver
     """
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must be in [0, 1), got {tolerance}; probabilities of ONNX are good to about 1e-7")
+    X = np.asarray(X) if isinstance(X, list | tuple) else X
     n_rows = _num_samples(X)
     if n_rows == 0:
         raise ValueError("X has no rows, and nothing can be compared on none; pass rows like those to be decided")
@@ -127,8 +128,8 @@ def _predict(model: Any, rows: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _differ(label: np.ndarray, own: np.ndarray) -> np.ndarray:
-    if (label.dtype.kind in "OSU") != (own.dtype.kind in "OSU"):  # words on one side only
-        label, own = label.astype(str), own.astype(str)
+    if (label.dtype.kind in "OSU") != (own.dtype.kind in "OSU"):  # texts are no numbers, whatever they say
+        return np.ones(len(own), bool)
     return np.asarray(label != own, bool)
 
 
