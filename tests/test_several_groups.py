@@ -155,6 +155,32 @@ def test_the_four_fifths_rule_with_confidence():
         assert not several.select(ratio=1.0, confidence=0.9).met
 
 
+def test_a_group_of_few_rows_that_is_in_the_way_is_named():
+    race = np.where(np.arange(N) % 50 == 0, "v", S["race"])  # of all four, by no rule
+    half = N // 2
+    model = RandomForestClassifier(20, min_samples_leaf=5, random_state=0).fit(X[:half], y[:half])
+    path = trace_path(
+        model,
+        X[:half],
+        y[:half],
+        sensitive_features=race[:half],
+        select_on=(X[half:], y[half:], race[half:]),
+        strategy="leaf",
+        min_group_rows=10,
+    )
+    with pytest.warns(ConstraintNotMetWarning) as caught:
+        chosen = path.select(epsilon=0.0001)
+    said = str(caught[0].message)
+    name = re.search(r"([vwxyz]) has (\d+) of these rows, so few that its rate differs by 0\.\d+ by chance alone", said)
+    assert name, said
+    assert name[1] in chosen.pair
+    assert int(name[2]) == (race[half:] == name[1]).sum() < 100
+    assert said.endswith("; a larger min_group_rows leaves it out of the bound")
+    with pytest.warns(ConstraintNotMetWarning) as caught:
+        fit(S["sex"]).path_.select(epsilon=0.0)
+    assert "min_group_rows" not in str(caught[0].message), "two groups are all there are"
+
+
 @pytest.mark.parametrize("missing", ["own-group", "drop"])
 def test_people_whose_group_is_not_known(missing):
     race = S["race"].astype(object)

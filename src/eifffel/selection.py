@@ -235,7 +235,7 @@ def select_step(
         objective_drop=float(drop[step]),
     )
     if not met:
-        why = _why_not_met(selection, discrimination) if upper is None else _why_uncertain(selection, counts, safest)
+        why = _why_not_met(selection, counts) if upper is None else _why_uncertain(selection, counts, safest)
         limits = selection.bound + ("" if confidence is None else f" with confidence={confidence:g}")
         limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
         warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
@@ -317,7 +317,7 @@ def _warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) 
         )
 
 
-def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
+def _why_not_met(selection: Selection, counts: PathCounts) -> str:
     ratio = "" if selection.ratio is None else f", a ratio of {selection.rate_ratio:.4g},"
     more = _more(selection)
     return (
@@ -329,9 +329,27 @@ def _why_not_met(selection: Selection, discrimination: np.ndarray) -> str:
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
             "trace it with privileged= the other one"
-            if selection.epsilon is not None and discrimination[0] < -selection.epsilon and selection.directed
+            if selection.epsilon is not None and counts.discrimination[0] < -selection.epsilon and selection.directed
             else ""
         )
+        + _blame_few_rows(selection, counts)
+    )
+
+
+def _blame_few_rows(selection: Selection, counts: PathCounts) -> str:
+    """Say so where a group in the way has so few rows that its rate differs by more than the bound by chance alone."""
+    if selection.directed or selection.epsilon is None:
+        return ""
+    pair = [counts.worst.high[selection.step], counts.worst.low[selection.step]]
+    size = counts.constraint.count_sides(counts.totals)[pair]
+    rate = counts.constraint.count_sides(counts.favorable[selection.step])[pair] / size
+    error = 2 * np.sqrt(rate * (1 - rate) / size)
+    k = int(np.argmax(error))
+    if error[k] <= selection.epsilon:
+        return ""
+    return (
+        f". {selection.pair[k]} has {int(size[k]):,} of these rows, so few that its rate differs by {error[k]:.2g} by "
+        "chance alone; a larger min_group_rows leaves it out of the bound"
     )
 
 
