@@ -278,7 +278,7 @@ def test_missing_labels_and_groups_are_counted_and_left_out_on_request(tmp_path)
     said = error_of(run(*words, cwd=tmp_path))
     assert said == (
         "column 'gender' (--sensitive) is missing in 5 of 1,500 rows of 'gaps.csv'; --drop-missing leaves such rows "
-        "out; --missing own-group makes them a group"
+        "out; --missing drop leaves them out of all counts, --missing own-group makes them a group"
     )
     assert not (tmp_path / "model.skops").exists()
     done = run(*words, "--drop-missing", cwd=tmp_path)

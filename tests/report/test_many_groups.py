@@ -213,7 +213,7 @@ def test_a_rate_of_fewer_than_ten_people_is_not_told():
     assert of_y["after"]["selection_rate"]["value"] is not None
     few = np.r_[np.flatnonzero(groups["sex"] == "m"), np.flatnonzero(groups["sex"] == "f")[:9]]
     made = summarize(forest, rows.iloc[few], labels[few], sensitive_features=groups["sex"].iloc[few])
-    assert "a share not told, for they are fewer than ten, of those whose group is f" in made["verdict"]["sentence"]
+    assert "a share not told, for they are fewer than ten, of those whose sex is f" in made["verdict"]["sentence"]
     assert None in made["overall"]["after"]["rates"]
 
 
