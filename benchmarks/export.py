@@ -51,7 +51,10 @@ def make_models() -> Iterator[tuple[str, Any]]:
     yield "LightGBM", lightgbm.LGBMClassifier(verbose=-1, **settings)
     bagged = {"boosting_type": "rf", "bagging_freq": 1, "bagging_fraction": 0.5}
     yield "LightGBM, boosting rf", lightgbm.LGBMClassifier(verbose=-1, **settings, **bagged)
+    yield "LightGBM, sigmoid 2", lightgbm.LGBMClassifier(verbose=-1, **settings, sigmoid=2.0)
     yield "XGBoost", xgboost.XGBClassifier(**settings)
+    yield "XGBoost, dart", xgboost.XGBClassifier(**settings, booster="dart", rate_drop=0.2)
+    yield "XGBoost, 3 parallel trees", xgboost.XGBClassifier(**settings, num_parallel_tree=3, subsample=0.5)
     yield "StandardScaler and XGBoost", make_pipeline(StandardScaler(), xgboost.XGBClassifier(**settings))
     quiet = {"verbose": False, "allow_writing_files": False}
     yield "CatBoost", catboost.CatBoostClassifier(iterations=N_TREES, random_seed=0, thread_count=1, **quiet)

@@ -20,7 +20,7 @@ def test_kernels_compile_without_a_folder_to_cache_them_in(monkeypatch):
         return lambda function: ("compiled", function, options)
 
     monkeypatch.setattr(_kernels.numba, "njit", njit)
-    assert _kernels._compiled(len) == ("compiled", len, {"nogil": True})
+    assert _kernels.compiled(len) == ("compiled", len, {"nogil": True})
 
 
 class Leaves:

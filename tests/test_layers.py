@@ -28,6 +28,7 @@ LAYERS = [
     ["survey"],
     ["batches", "groups"],
     ["values"],
+    ["_interval_kernels"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
 ]

@@ -11,7 +11,7 @@ from scipy.stats import binomtest, norm
 
 from draws import parity, two_groups
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
-from eifffel._kernels import score_statistic
+from eifffel._interval_kernels import score_statistic
 from eifffel.counts import PathCounts
 from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.selection import RULES, certify, select_step

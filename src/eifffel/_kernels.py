@@ -1,4 +1,4 @@
-"""The hot loops, compiled: arrays in, arrays out. No other file compiles anything.
+"""The hot loops over rows, trees and leaves, compiled: arrays in, arrays out.
 
 Every kernel has a slow, obvious twin in ``tests/test_kernels.py`` that it must equal.
 
@@ -27,21 +27,22 @@ UNFAVORABLE_REACHES = 3
 PAIRS_PER_BLOCK = 1 << 20
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function, and keep that on disk where it can be."""
     try:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache can be written
         return numba.njit(nogil=True)(function)
 
 
-@_compiled
+@compiled
 def count_leaves(leaf, cell, weight, counts):
     """Add the weight of each row to ``counts[leaf, cell]``, for one tree."""
     for i in range(leaf.shape[0]):
         counts[leaf[i], cell[i]] += weight[i]
 
 
-@_compiled
+@compiled
 def _decide_near_tie(i, total, index, offset, value, exact, rank, now, comparison, cut):
     """Decide row ``i``, whose sum of margins is within rounding of 0, as ``predict`` does with one job.
 
@@ -73,7 +74,7 @@ def _decide_near_tie(i, total, index, offset, value, exact, rank, now, compariso
     return favorable > unfavorable or (favorable == unfavorable and comparison == TIE_IS_FAVORABLE)
 
 
-@_compiled
+@compiled
 def decide_rows(index, low, high, offset, margin, bias, value, exact, rank, now, comparison, cut, rounding, favorable):
     """Fill ``favorable[low:high]`` with the decisions once the flips of rank <= ``now`` are made."""
     n_trees = index.shape[0]
@@ -100,7 +101,7 @@ def decide_rows(index, low, high, offset, margin, bias, value, exact, rank, now,
                 )
 
 
-@_compiled
+@compiled
 def replay(
     index,
     low,
@@ -190,7 +191,7 @@ def replay(
             begin = end[r]
 
 
-@_compiled
+@compiled
 def sum_leaves(index, low, high, offset, value, total):
     """Add to ``total[low:high]`` the values of each row's leaves, tree after tree."""
     n_trees = index.shape[0]
@@ -204,7 +205,7 @@ def sum_leaves(index, low, high, offset, value, total):
                 part[i] += own[leaf[i]]
 
 
-@_compiled
+@compiled
 def spread_rows(index, low, high, offset, value, total):
     """Add the value of each row to ``total`` of its leaves, for the trees ``low:high``.
 
@@ -227,7 +228,7 @@ def spread_rows(index, low, high, offset, value, total):
                 own[leaf_number] += parts[k, leaf_number]
 
 
-@_compiled
+@compiled
 def number_leaves(nodes, number, begin, index):
     """Fill ``index``, (n_trees, n_rows), from node ids of shape (n_rows, n_trees).
 
@@ -243,7 +244,7 @@ def number_leaves(nodes, number, begin, index):
                 index[t, i] = own[np.int64(nodes[i, t])]
 
 
-@_compiled
+@compiled
 def count_crossings(first, before, after, step, cell, weight, changes):
     """Add to ``changes[c, s]`` what step ``s`` changes in cell ``c`` where each row changes at known steps.
 
@@ -262,7 +263,7 @@ def count_crossings(first, before, after, step, cell, weight, changes):
                 changes[c, step[i]] += weight[i] if after[i] else -weight[i]
 
 
-@_compiled
+@compiled
 def combine_cells(cells, members, label_weight, sides, agree_more):
     """Counts of (group, label) cells in leaves -> those of ``sides``, and how much more weight the good label has."""
     for k in range(cells.shape[0]):
@@ -278,7 +279,7 @@ def combine_cells(cells, members, label_weight, sides, agree_more):
                         sides[k, side] += cells[k, g, label]
 
 
-@_compiled
+@compiled
 def _worst_pair(now, totals, pairs):
     """The pair of sides whose rates differ most, the first of equals, and by how much.
 
@@ -293,7 +294,7 @@ def _worst_pair(now, totals, pairs):
     return worst, value
 
 
-@_compiled
+@compiled
 def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_score):
     """The candidates for a pair among leaves: highest score, then largest drop, then lowest leaf; or as they stand."""
     n = sides.shape[0]
@@ -327,7 +328,7 @@ def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_scor
     return leaf[order], -ratio[order]
 
 
-@_compiled
+@compiled
 def _favorable_sides(sides, favorable):
     """The rows of each side that the leaves of a tree decide favourably."""
     now = np.zeros(sides.shape[1], sides.dtype)
@@ -338,7 +339,7 @@ def _favorable_sides(sides, favorable):
     return now
 
 
-@_compiled
+@compiled
 def order_tree_leaves(
     sides, totals, pairs, favorable, flippable, agree_more, least, floor, one_by_one, leaf, ratio, pair, before
 ):
@@ -376,99 +377,3 @@ def order_tree_leaves(
         if one_by_one:
             worst, value = _worst_pair(now, totals, pairs)
     return n_flips, _worst_pair(now, totals, pairs)[1]
-
-
-@_compiled
-def score_statistic(part, whole, other_part, other_whole, difference):
-    """The score statistic for ``part / whole - other_part / other_whole`` being ``difference``; it falls as that grows.
-
-    The distance from it in standard errors (Miettinen and Nurminen 1985), whose variance is that of the two rates which
-    are most likely among those that differ by ``difference``: the root of a cubic (Farrington and Manning 1990). Then
-    corrected for skewness (Gart and Nam 1990, Laud 2017), without which one tail errs more often where the groups
-    differ in size.
-    """
-    n = whole + other_whole
-    away = part / whole - other_part / other_whole - difference
-    # The derivative of the likelihood by the first rate, as a cubic with the coefficients a, b, c, d.
-    a = n
-    b = -(n + part + other_part + difference * (n + whole))
-    c = difference * (difference * whole + 2 * part + n) + part + other_part
-    d = -part * difference * (1 + difference)
-    third = b / (3 * a)
-    v = third**3 - b * c / (6 * a * a) + d / (2 * a)
-    u = np.sqrt(max(third * third - c / (3 * a), 0.0))
-    if v < 0:
-        u = -u
-    rate = -third
-    if u != 0:
-        angle = (np.pi + np.arccos(min(max(v / u**3, -1.0), 1.0))) / 3
-        rate = 2 * u * np.cos(angle) - third
-    rate = min(max(rate, 0.0, difference), 1.0, 1 + difference)
-    other = rate - difference
-    spread, other_spread = rate * (1 - rate) / whole, other * (1 - other) / other_whole
-    variance = (spread + other_spread) * n / (n - 1)
-    if variance <= 0:
-        return 0.0 if abs(away) < 1e-12 else np.inf * away
-    raw = away / np.sqrt(variance)
-    third_moment = spread * (1 - 2 * rate) / whole - other_spread * (1 - 2 * other) / other_whole
-    skew = third_moment / (6 * variance**1.5)
-    if abs(skew) < 1e-9:
-        return raw
-    # raw = z + skew * (z * z - 1), solved for z; beyond what has a solution, as near as there is one.
-    inner = 1 + 4 * skew * (raw + skew)
-    if inner > 0:
-        return (np.sqrt(inner) - 1) / (2 * skew)
-    return min(raw, -1 / (2 * skew)) if skew > 0 else max(raw, -1 / (2 * skew))
-
-
-@_compiled
-def score_limits(part, whole, other_part, other_whole, critical, limits):
-    """The largest difference that the statistic does not reject at ``-critical``, for each pair of counts.
-
-    Found by halving to the last bit, from the side that is rejected, and no smaller than the difference itself.
-    """
-    for i in range(len(part)):
-        low = part[i] / whole[i] - other_part[i] / other_whole[i]
-        high = 1.0
-        middle = (low + high) / 2
-        while low < middle < high:
-            if score_statistic(part[i], whole[i], other_part[i], other_whole[i], middle) <= -critical:
-                high = middle
-            else:
-                low = middle
-            middle = (low + high) / 2
-        limits[i] = high
-
-
-@_compiled
-def ratio_statistic(part, whole, other_part, other_whole, ratio):
-    """Standard deviations by which the first rate exceeds ``ratio`` times the other, were that the truth (Koopman)."""
-    # The likeliest rate of the other, of all pairs of rates with this ratio, is the smaller root of a quadratic.
-    a = (whole + other_whole) * ratio
-    b = -(whole * ratio + part + other_whole + other_part * ratio)
-    c = part + other_part
-    other = (-b - np.sqrt(max(b * b - 4 * a * c, 0.0))) / (2 * a)
-    rate = min(ratio * other, 1.0)
-    variance = rate * (1 - rate) / whole + ratio * ratio * other * (1 - other) / other_whole
-    distance = part / whole - ratio * other_part / other_whole
-    if variance <= 0:
-        return 0.0 if distance == 0 else np.sign(distance) * np.inf
-    return distance / np.sqrt(variance)
-
-
-@_compiled
-def ratio_limits(part, whole, other_part, other_whole, critical, limits):
-    """The largest ratio of two rates, the other not 0, that the statistic does not reject at ``-critical``."""
-    for i in range(len(part)):
-        low = part[i] / whole[i] / (other_part[i] / other_whole[i])
-        high = max(2 * low, 1.0)
-        while ratio_statistic(part[i], whole[i], other_part[i], other_whole[i], high) > -critical:
-            low, high = high, 2 * high
-        middle = (low + high) / 2
-        while low < middle < high:
-            if ratio_statistic(part[i], whole[i], other_part[i], other_whole[i], middle) <= -critical:
-                high = middle
-            else:
-                low = middle
-            middle = (low + high) / 2
-        limits[i] = high

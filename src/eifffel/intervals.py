@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv
 from scipy.stats import norm
 
-from eifffel import _kernels
+from eifffel import _interval_kernels
 
 CONFIDENCE = 0.95
 # With fewer decisions of either kind in a group, approximate limits of differences are not trusted.
@@ -76,7 +76,7 @@ def score_limit(
     known = (counts[1] > 0) & (counts[3] > 0)
     limits = np.full(len(known), np.nan)
     found = np.empty(known.sum())
-    _kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
+    _interval_kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
     limits[known] = found
     return limits.reshape(given[0].shape)
 
@@ -135,12 +135,12 @@ def ratio_interval(
     low, high = np.full(len(known), np.nan), np.full(len(known), np.nan)
     one, size, other, other_size = (count[known] for count in counts)
     found = np.empty(known.sum())
-    _kernels.ratio_limits(one, size, other, other_size, critical, found)
+    _interval_kernels.ratio_limits(one, size, other, other_size, critical, found)
     high[known] = found
     # The lower limit is the upper one of the inverse, and 0 where there is none.
     some = one > 0
     least, found = np.zeros(known.sum()), np.empty(some.sum())
-    _kernels.ratio_limits(other[some], other_size[some], one[some], size[some], critical, found)
+    _interval_kernels.ratio_limits(other[some], other_size[some], one[some], size[some], critical, found)
     least[some] = 1 / found
     low[known] = least
     return low.reshape(given[0].shape), high.reshape(given[0].shape)

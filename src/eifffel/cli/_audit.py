@@ -17,11 +17,11 @@ from eifffel.cli._editing import (
     stored_about,
     trained_on,
 )
+from eifffel.cli._files import hash_file
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._printing import print_audit, say, say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_rows, sensitive_among
-from eifffel.cli._tables import hash_file
 from eifffel.record import find_record
 from eifffel.report import render_table, save_table, summarize
 from eifffel.report._audit import TABLES

@@ -12,9 +12,9 @@ import typer
 from eifffel import datasets as sets
 from eifffel._validation import check_choice
 from eifffel.cli import _app as shared
+from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_table, say, say_json
-from eifffel.cli._tables import write_table
 
 
 @dataclass(frozen=True)

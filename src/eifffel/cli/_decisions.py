@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from eifffel.cli._editing import describe, known_task
+from eifffel.cli._files import read_table, split_names
 from eifffel.cli._printing import say_note
-from eifffel.cli._tables import SHOWN, column_values, cut_table, find_column, match_value, read_table, split_names
+from eifffel.cli._tables import SHOWN, column_values, cut_table, find_column, match_value
 from eifffel.report import summarize_decisions
 
 

@@ -15,9 +15,10 @@ from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
 from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction
 from eifffel.batches import Batch, OneBatch
+from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task, hash_file
+from eifffel.cli._tables import Labelled, Task
 from eifffel.coding import Coding, check_split
 from eifffel.constraints import check_constraint, make_constraint
 from eifffel.groups import COMBINE, read_groups

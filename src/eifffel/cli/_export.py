@@ -8,10 +8,10 @@ import typer
 from eifffel import to_onnx, verify_export
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
+from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import say, say_json, say_note
 from eifffel.cli._stored import load_model
-from eifffel.cli._tables import read_table, split_names
 from eifffel.cli._training import features_for, trained_columns
 
 FORMATS = ("onnx",)

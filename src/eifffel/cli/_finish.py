@@ -10,9 +10,9 @@ from eifffel import save
 from eifffel._writing import check_target
 from eifffel.cli._app import NOT_MET
 from eifffel.cli._editing import Edited
+from eifffel.cli._files import check_table_name
 from eifffel.cli._printing import print_summary, say, say_note
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import check_table_name
 from eifffel.report import save_report
 from eifffel.report._save import check_audit_name, check_report_name, render_json
 

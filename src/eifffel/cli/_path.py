@@ -14,11 +14,11 @@ from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import Bounds, check_unseen, describe, edit, read_bounds
 from eifffel.cli._explain import stored_summary
+from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
-from eifffel.cli._tables import write_table
 from eifffel.strategies import ANY, AUTO
 
 

@@ -9,10 +9,11 @@ from tqdm.auto import tqdm
 
 from eifffel import view_ensemble
 from eifffel.cli import _app as shared
+from eifffel.cli._files import read_table, split_names, write_table
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import say, say_json
 from eifffel.cli._stored import load_model
-from eifffel.cli._tables import find_column, read_table, split_names, write_table
+from eifffel.cli._tables import find_column
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
 

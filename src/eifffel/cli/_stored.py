@@ -8,8 +8,9 @@ import numpy as np
 
 from eifffel import load, undo
 from eifffel.cli._editing import known_task
+from eifffel.cli._files import is_table_name, read_table, split_names
 from eifffel.cli._printing import say
-from eifffel.cli._tables import Labelled, Task, cut_table, is_table_name, read_table, split_names
+from eifffel.cli._tables import Labelled, Task, cut_table
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.record import find_record
 from eifffel.storage import check_storable
