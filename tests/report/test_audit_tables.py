@@ -189,6 +189,7 @@ def test_a_page_about_decisions_does_not_speak_of_edits():
     text = render_markdown(example(about={"not_for": "dismissals"}))
     assert "## Group by group, on 1,000 applicants" in text
     assert "- epsilon:" not in text
+    assert "- Decided by: decisions as they were made\n" in text
     assert "- ratio:" in text
     assert "Not for: dismissals" in text
 

@@ -199,7 +199,7 @@ def _marked(rule: dict[str, Any]) -> str:
 def _facts(s: dict[str, Any]) -> Iterator[str]:
     model = s["model"]
     yield f"Favourable: {escape(s['favorable'])}"
-    yield f"Decided by: {escape(model['kind'])}; {_words.strategy_words(model)}"
+    yield f"Decided by: {escape(_words.decided_words(s))}"
     yield f"Sensitive attribute: {escape(s['sensitive'])}; {_words.among_words(s)}"
     yield f"Compared: {escape(_words.compared_words(s))}"
     if s["selection"] is not None:

@@ -203,6 +203,13 @@ def compared_words(summary: dict[str, Any]) -> str:
     )
 
 
+def decided_words(summary: dict[str, Any]) -> str:
+    """Who decided, and what was done to a model."""
+    model = summary["model"]
+    is_model = summary["sensitive_among_features"] is not None
+    return f"{model['kind']}; {strategy_words(model)}" if is_model else str(model["kind"])
+
+
 def strategy_words(model: dict[str, Any]) -> str:
     """What was done to a model, in a few words."""
     words = {
