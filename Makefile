@@ -4,7 +4,7 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
@@ -18,6 +18,7 @@ help:
 	@echo "make benchmark-confidence how often bounds hold on people the model has not seen, and what that costs"
 	@echo "make benchmark-export     how exported models decide, those of other converters too"
 	@echo "make benchmark-groups     what bounding more than two groups costs, beside fairlearn"
+	@echo "make benchmark-peers      eifffel beside what people would use instead, each in an environment of its own"
 	@echo "make benchmark-scale      seconds and memory against rows and trees: in memory, in batches, on a cluster"
 	@echo "make benchmark-upwards    what it costs to take no favourable decision from anybody"
 	@echo "make benchmark-settings   which forests come near the paper's baseline"
@@ -83,6 +84,10 @@ benchmark-export: .venv/dev/installed
 
 benchmark-groups: .venv/dev/installed
 	$(BIN)/python benchmarks/several_groups.py --out docs/results/several_groups.md
+
+# Each peer's environment is made by it. About three hours on two cores; what it has done it does not do again.
+benchmark-peers: .venv/dev/installed
+	$(BIN)/python benchmarks/peers/run.py --jobs $(JOBS) --out docs/results/peers.md
 
 benchmark-scale: .venv/dev/installed
 	$(BIN)/python benchmarks/scale.py --out docs/results/scale.md --picture docs/results/scale.png

@@ -1,0 +1,162 @@
+"""Who takes part, in which environment, on how many splits, and what each is given."""
+
+from dataclasses import dataclass
+
+EIFFFEL = "eifffel"
+N_SEEDS = 5
+# Of the data sets whose forests train quickly, for methods that are quick.
+MANY = {"bank": 20, "compas": 20}
+
+# What a method bounds.
+RATES = "rates"
+ERRORS = "errors"
+
+AFTER = "the base forest's probabilities of the held-out rows"
+INSTEAD = "training and held-out rows"
+PATH = "base forest; scored on its training rows, steps chosen on the held-out rows; ten epsilons of one path"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One method.
+
+    Attributes
+    ----------
+    title, library : str
+        The library is also the name of its environment, and of the file that has the method.
+    given : str
+        What it gets, and what is set.
+    needs_group : bool
+        Whether it has to be told the group of whom it decides about.
+    seeds : dict
+        How many splits of a data set, where it is not `N_SEEDS`.
+    bounds : str or None
+        What its settings bound.
+    """
+
+    title: str
+    library: str
+    given: str
+    needs_group: bool = False
+    seeds: dict[str, int] | None = None
+    bounds: str | None = RATES
+
+    def n_seeds(self, case: str) -> int:
+        return (self.seeds or {}).get(case, N_SEEDS)
+
+    @property
+    def is_ours(self) -> bool:
+        return self.library == EIFFFEL and self.title != "DFRF"
+
+
+METHODS = {
+    "best": Method(
+        "eifffel, best of TF, LF, shift",
+        EIFFFEL,
+        "the three paths; for each epsilon the step of the path that is most accurate on the held-out rows",
+        seeds=MANY,
+    ),
+    "tf": Method("eifffel TF", EIFFFEL, PATH, seeds=MANY),
+    "lf": Method("eifffel LF", EIFFFEL, PATH, seeds=MANY),
+    "tf-star": Method("eifffel TF*", EIFFFEL, "as TF, on a forest with discrimination-aware splits", seeds=MANY),
+    "lf-star": Method("eifffel LF*", EIFFFEL, "as LF, on a forest with discrimination-aware splits", seeds=MANY),
+    "shift": Method("eifffel shift", EIFFFEL, PATH, seeds=MANY),
+    "shift-lightgbm": Method(
+        "eifffel shift, LightGBM",
+        EIFFFEL,
+        "as shift, on LightGBM of as many trees, classes weighed on Bank",
+        seeds=MANY,
+    ),
+    "shift-odds": Method(
+        "eifffel shift, equalized odds", EIFFFEL, "as shift, of equalized odds", seeds=MANY, bounds=ERRORS
+    ),
+    "shift-lightgbm-odds": Method(
+        "eifffel shift, LightGBM, equalized odds",
+        EIFFFEL,
+        "as shift on LightGBM, of equalized odds",
+        seeds=MANY,
+        bounds=ERRORS,
+    ),
+    "exponentiated-gradient": Method(
+        "fairlearn ExponentiatedGradient",
+        "fairlearn",
+        f"{INSTEAD}; forests of the base forest's settings; `DemographicParity` bounded by 0, 0.05 and 0.1 times the "
+        "larger group's share, which bounds the difference by these; on Bank costs by which both classes weigh the "
+        "same; else its defaults. What is measured is the mean of its random decisions",
+    ),
+    "threshold-optimizer": Method(
+        "fairlearn ThresholdOptimizer",
+        "fairlearn",
+        f"{AFTER}; `tol` of ten bounds; `objective` accuracy, on Bank balanced accuracy. The mean of its random "
+        "decisions",
+        needs_group=True,
+        seeds=MANY,
+    ),
+    "oxonfair-inferred": Method(
+        "OxonFair, groups inferred",
+        "oxonfair",
+        f"{AFTER}, and those of a second forest of the group, trained on the same rows; ten bounds of one frontier; "
+        "accuracy, on Bank balanced accuracy; its default threshold, or none where nobody's group is uncertain, with "
+        "which it fails",
+        seeds=MANY,
+    ),
+    "oxonfair": Method(
+        "OxonFair, groups given",
+        "oxonfair",
+        f"{AFTER}; ten bounds of one frontier; accuracy, on Bank balanced accuracy",
+        needs_group=True,
+        seeds=MANY,
+    ),
+    "error-parity": Method(
+        "error-parity",
+        "error-parity",
+        f"{AFTER}; `tolerance` of ten bounds on demographic parity; on Bank costs that balance the classes. "
+        "The mean of 20 draws of its random decisions",
+        needs_group=True,
+        seeds=MANY,
+    ),
+    "reject-option": Method(
+        "aif360 RejectOption",
+        "aif360",
+        f"{AFTER}; ten bounds on the statistical parity difference; balanced accuracy, the only objective it has",
+        needs_group=True,
+    ),
+    "equalized-odds": Method(
+        "aif360 EqOdds",
+        "aif360",
+        f"{AFTER}; nothing to set. The mean of 20 draws of its random decisions",
+        needs_group=True,
+        seeds=MANY,
+        bounds=ERRORS,
+    ),
+    "calibrated": Method(
+        "aif360 CalibratedEqOdds",
+        "aif360",
+        f"{AFTER}; its three cost constraints. The mean of 20 draws of its random decisions",
+        needs_group=True,
+        seeds=MANY,
+        bounds=ERRORS,
+    ),
+    "fair-trees": Method(
+        "fair-trees",
+        "fair-trees",
+        f"{INSTEAD}; a forest of the base forest's settings; ten weights of fairness, `theta`, from 0 to 1",
+        seeds=MANY,
+        bounds=None,
+    ),
+    "fairgbm": Method(
+        "FairGBM",
+        "fairgbm",
+        f"{INSTEAD}; as many trees as the base forest; its three constraints on error rates, each with its default "
+        "tolerance and learning rate of multipliers, a larger tolerance, and a tenth and ten times the rate; classes "
+        "weighed on Bank",
+        seeds=MANY,
+        bounds=ERRORS,
+    ),
+    "dfrf": Method(
+        "DFRF",
+        EIFFFEL,
+        f"{INSTEAD}; 50 trees and its authors' settings; nine bounds on the difference of a tree",
+        seeds=MANY,
+    ),
+}

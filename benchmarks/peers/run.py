@@ -1,0 +1,162 @@
+"""eifffel beside what people would use instead, on the same splits and the same base forests.
+
+    python benchmarks/peers/run.py [--quick] [--jobs N] [--runs FOLDER] [--out FILE.md]
+
+Makes an environment for each library below .venv/peers, from the pinned versions in requirements/peers. Answers that
+are in the folder are not made again. The paper's data are read from the folder that EIFFFEL_DATA names.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import zip_longest
+from pathlib import Path
+
+import lightgbm
+import sklearn
+from exchange import KEEP, answer_file, model_file
+from methods import EIFFFEL, METHODS, N_SEEDS
+from splits import CASES, base_file, make_task, task_file
+from tqdm import tqdm
+
+from eifffel.experiments._protocol import FEATURES, WITH
+
+sys.path.append(str(Path(__file__).parents[1]))  # for what all benchmarks write pages with
+from write_page import write_page
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+ENVIRONMENTS = ROOT / ".venv" / "peers"
+REQUIREMENTS = ROOT / "requirements" / "peers"
+# What a model is tried in to see whether it is plain.
+PLAIN = "plain"
+# Whose models are: the quickest to make.
+TRIED = ("compas", WITH, 0)
+QUICK = ("compas",)
+# Last, and one split after the other.
+LONG = ("reject-option", "exponentiated-gradient")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One method on some splits of one case."""
+
+    method: str
+    tasks: tuple[Path, ...]
+
+    def run(self) -> None:
+        library = METHODS[self.method].library
+        script = HERE / f"with_{library.replace('-', '_')}.py"
+        log = self.tasks[0].with_name(f"{self.tasks[0].stem}.{self.method}.log")
+        with log.open("w") as output:
+            done = subprocess.run(
+                [python(library), str(script), self.method, *map(str, self.tasks)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        if done.returncode:
+            raise RuntimeError(f"{self.method} on {self.tasks[0].stem} failed; what it printed is in {log}")
+
+
+def python(library: str) -> str:
+    return sys.executable if library == EIFFFEL else str(ENVIRONMENTS / library / "bin" / "python")
+
+
+def make_environment(library: str, requirements: list[str]) -> None:
+    """Unless it is there, with these requirements."""
+    folder = ENVIRONMENTS / library
+    marker = folder / "installed"
+    wanted = sha256("\n".join(requirements).encode()).hexdigest()
+    if marker.exists() and marker.read_text() == wanted:
+        return
+    print(f"installing {library}", flush=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    quiet = ["--quiet", "--disable-pip-version-check"]
+    subprocess.run([python(library), "-m", "pip", "install", *quiet, *requirements], check=True)
+    marker.write_text(wanted)
+
+
+def make_environments() -> None:
+    for file in sorted(REQUIREMENTS.glob("*.txt")):
+        lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+        make_environment(file.stem, lines)
+    make_environment(PLAIN, [f"scikit-learn=={sklearn.__version__}", f"lightgbm=={lightgbm.__version__}"])
+
+
+def jobs(folder: Path, cases: list[str], most_seeds: int | None) -> Iterator[Job]:
+    """What is not in the folder."""
+
+    def left(method: str) -> Iterator[list[Path]]:
+        for case in cases:
+            for features in FEATURES:
+                n_seeds = min(METHODS[method].n_seeds(case), most_seeds or sys.maxsize)
+                tasks = (task_file(folder, case, features, seed) for seed in range(n_seeds))
+                yield [task for task in tasks if not answer_file(task, method).exists()]
+
+    for method in METHODS:
+        if method not in LONG:
+            yield from (Job(method, tuple(tasks)) for tasks in left(method) if tasks)
+    for method in LONG:
+        yield from (Job(method, (task,)) for row in zip_longest(*left(method)) for task in row if task)
+
+
+def make_tasks(folder: Path, cases: list[str], most_seeds: int | None) -> None:
+    wanted = [
+        (case, features, seed)
+        for case in cases
+        for features in FEATURES
+        for seed in range(min(max(method.n_seeds(case) for method in METHODS.values()), most_seeds or sys.maxsize))
+    ]
+    left = [what for what in wanted if not base_file(task_file(folder, *what)).exists()]
+    for what in tqdm(left, desc="base forests", disable=not left):
+        make_task(task_file(folder, *what), *what)
+
+
+def try_models(folder: Path) -> None:
+    """Train each method's model once more, and try it in the plain environment; written as ``METHOD.plain.txt``."""
+    task = task_file(folder, *TRIED)
+    for method in METHODS:
+        verdict = folder / f"{method}.plain.txt"
+        if verdict.exists():
+            continue
+        os.environ[KEEP] = "1"
+        Job(method, (task,)).run()
+        del os.environ[KEEP]
+        model = model_file(task, method)
+        tried = subprocess.run(
+            [python(PLAIN), str(HERE / "try_model.py"), str(model)], capture_output=True, text=True, check=True
+        )
+        verdict.write_text(tried.stdout)
+        model.unlink()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two splits of COMPAS alone")
+    parser.add_argument("--jobs", type=int, default=2, help="methods at once, each of one core (2)")
+    parser.add_argument("--runs", type=Path, default=ROOT / ".runs" / "peers")
+    parser.add_argument("--out", type=Path, default=None)
+    given = parser.parse_args()
+    # Times are of one core, so that they are the same beside other work.
+    os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")})
+    cases = list(QUICK) if given.quick else list(CASES)
+    most_seeds = 2 if given.quick else None
+    given.runs.mkdir(parents=True, exist_ok=True)
+    make_environments()
+    make_tasks(given.runs, cases, most_seeds)
+    todo = list(jobs(given.runs, cases, most_seeds))
+    with ThreadPoolExecutor(given.jobs) as pool, tqdm(total=len(todo), desc="methods", disable=not todo) as bar:
+        for _ in pool.map(Job.run, todo):
+            bar.update()
+    try_models(given.runs)
+    write_page(given.runs, cases, most_seeds, most_seeds or N_SEEDS, given.out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""fairgbm: LightGBM trained under bounds on the difference of error rates."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from exchange import Answer, Task, clock, main
+from fairgbm import FairGBMClassifier
+
+# Error rates are all that it compares; both together are its default, as are the first rate and tolerance.
+KINDS = ("FPR,FNR", "FPR", "FNR")
+SETTINGS = ({}, {"tolerance": 0.05}, {"rate": 0.01}, {"rate": 1.0})
+
+
+def fair_boosting(task: Task) -> Iterator[Answer]:
+    rows = task.train
+    for kind, setting in product(KINDS, SETTINGS):
+        tolerance, rate = setting.get("tolerance", 0.01), setting.get("rate", 0.1)
+        model = FairGBMClassifier(
+            constraint_type=kind,
+            constraint_fpr_tolerance=tolerance,
+            constraint_fnr_tolerance=tolerance,
+            multiplier_learning_rate=rate,
+            n_estimators=task.forest["n_estimators"],
+            random_state=task.seed,
+            n_jobs=1,
+            verbose=-1,
+        )
+        title = f"{kind}, tolerance {tolerance:g}, rate {rate:g}"
+        with clock() as fit:
+            model.fit(
+                task.X[rows], task.y[rows], constraint_group=task.group[rows], sample_weight=task.class_weights(rows)
+            )
+        with clock() as predict:
+            favorable = model.predict(task.X[task.test])
+        yield Answer(
+            favorable,
+            fit.seconds,
+            predict.seconds,
+            setting=title,
+            model=model,
+        )
+
+
+METHODS = {"fairgbm": fair_boosting}
+
+if __name__ == "__main__":
+    main(METHODS)

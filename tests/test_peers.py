@@ -1,0 +1,158 @@
+"""What the comparison with other libraries reads off their curves."""
+
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("pandas")
+FOLDER = Path(__file__).parents[1] / "benchmarks" / "peers"
+if not FOLDER.exists():
+    pytest.skip("the benchmarks are not here", allow_module_level=True)
+sys.path.append(str(FOLDER))
+
+import exchange  # noqa: E402
+import measures  # noqa: E402
+import splits  # noqa: E402
+import verdict  # noqa: E402
+from methods import ERRORS, METHODS, RATES  # noqa: E402
+
+SHARES = np.linspace(0, 1, 201)
+TOTALS = [[40, 10], [20, 30]]
+
+
+def curve(favorable: list) -> measures.Curve:
+    """Of splits with the same people; ``favorable`` by split, setting, group and label."""
+    decided = np.array(favorable, float)
+    times = np.ones(decided.shape[:2])
+    return measures.Curve(
+        favorable=decided,
+        totals=np.array([TOTALS] * len(decided)),
+        fit=times,
+        predict=times,
+        bounds=[None] * decided.shape[1],
+        settings=[""] * decided.shape[1],
+        random=False,
+        model="",
+    )
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 0.4), st.floats(0.5, 1)), min_size=1, max_size=6),
+    st.floats(0, 0.5),
+)
+def test_the_envelope_is_the_best_mixture_of_two_points(points: list, level: float) -> None:
+    gap, value = np.array([*points, (0.0, 0.5)]).T
+    found = measures.envelope(gap, value, level)
+    mixed = [
+        (share * gap[a] + (1 - share) * gap[b], share * value[a] + (1 - share) * value[b])
+        for a in range(len(gap))
+        for b in range(len(gap))
+        for share in SHARES
+    ]
+    best = max(one for at, one in mixed if at <= level)
+    assert found >= best - 1e-12
+    # The mixtures are half a percent apart.
+    assert found <= best + 0.005 * np.ptp(value) + 1e-12
+    assert found <= value.max()
+
+
+def test_the_envelope_interpolates() -> None:
+    gap, value = np.array([0.0, 0.1, 0.2]), np.array([0.5, 0.8, 0.9])
+    assert measures.envelope(gap, value, 0.05) == pytest.approx(0.65)
+    assert measures.envelope(gap, value, 0.15) == pytest.approx(0.85)
+    assert measures.envelope(gap, value, 0.3) == 0.9
+
+
+@given(st.lists(st.floats(-1, 1), min_size=2, max_size=9))
+def test_leaving_out_splits_gives_the_standard_error_of_a_mean(values: list) -> None:
+    sample = np.array(values)
+    mean, error = measures.jackknife(lambda rows: float(sample[rows].mean()), len(sample))
+    assert mean == pytest.approx(sample.mean())
+    assert error == pytest.approx(sample.std(ddof=1) / np.sqrt(len(sample)), abs=1e-12)
+
+
+def test_of_one_split_there_is_no_error() -> None:
+    assert np.isnan(measures.jackknife(lambda rows: 1.0, 1)[1])
+
+
+def test_gaps_and_metrics_are_of_the_counts() -> None:
+    found = curve([[[[4, 6], [8, 27]]]])
+    assert found.gaps(RATES) == pytest.approx(np.array([[[35 / 50 - 10 / 50]]]))
+    assert found.gaps(ERRORS) == pytest.approx(np.array([[[8 / 20 - 4 / 40, 27 / 30 - 6 / 10]]]))
+    assert found.metric("accuracy") == pytest.approx(np.array([[(36 + 6 + 12 + 27) / 100]]))
+    assert found.metric("balanced_accuracy") == pytest.approx(np.array([[(48 / 60 + 33 / 40) / 2]]))
+    assert found.constant("accuracy") == pytest.approx([0.6])
+    assert found.constant("balanced_accuracy") == pytest.approx([0.5])
+
+
+def test_noise_around_no_difference_is_no_difference() -> None:
+    """Of two splits that differ by as much in either direction; each by itself would be far from it."""
+    tilted = [[4, 6], [8, 7]]  # rates of 0.2 and 0.3
+    other = [[8, 7], [4, 6]]  # of 0.3 and 0.2
+    measured = measures.Measured(curve([[tilted], [other]]), "accuracy")
+    gap, _ = measured.points(np.arange(2))
+    assert gap == pytest.approx([0.0])
+    assert measured.reaches(0.01)
+
+
+def test_what_is_not_reached_is_mixed_with_deciding_alike() -> None:
+    decided = [[4, 6], [8, 27]]  # a difference of 0.5, 81% right; deciding alike is 60% right
+    measured = measures.Measured(curve([[decided], [decided]]), "accuracy")
+    assert not measured.reaches(0.25)
+    assert measured.at(0.25, np.arange(2)) == pytest.approx(0.6 + 0.5 * 0.21)
+    assert measured.at(0.5, np.arange(2)) == pytest.approx(0.81)
+
+
+def test_ours_is_behind_by_what_theirs_is_ahead() -> None:
+    worse, better = [[4, 5], [8, 26]], [[4, 6], [8, 27]]
+    ours = measures.Measured(curve([[worse], [worse], [worse]]), "accuracy")
+    theirs = measures.Measured(curve([[better], [better]]), "accuracy")  # of the first two splits
+    points, error = measures.behind(ours, theirs, 0.6)
+    assert points == pytest.approx(2.0)
+    assert error == pytest.approx(0.0)
+    assert verdict.Beside(("compas", "with"), 0.05, "dfrf", 2.0, 0.9).is_loss
+    assert not verdict.Beside(("compas", "with"), 0.05, "dfrf", 2.0, 1.1).is_loss
+    assert verdict.Beside(("compas", "with"), 0.05, "dfrf", 0.3, 0.01).is_close
+    assert not verdict.Beside(("compas", "with"), 0.05, "dfrf", 0.31, 0.15).is_close
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    file = splits.task_file(tmp_path, splits.SYNTHETIC, "with", 0)
+    splits.make_task(file, splits.SYNTHETIC, "with", 0)
+    return file
+
+
+def test_a_task_survives_its_file(task: Path) -> None:
+    read = exchange.read(task)
+    base = json.loads(splits.base_file(task).read_text())
+    rows = np.concatenate([read.train, read.test])
+    assert np.array_equal(np.sort(rows), np.arange(splits.N_DRAWN))
+    assert len(read.fitted_on) == 0.6 * splits.N_DRAWN
+    assert len(read.held_out) == len(read.test) == 0.2 * splits.N_DRAWN
+    assert read.sensitive_columns == [10]
+    assert np.array_equal(read.X[:, 10], read.group)
+    decided = read.proba[read.test].argmax(axis=1)
+    assert splits.count(read, decided).tolist() == base["favorable"]
+    assert np.sum(base["totals"]) == len(read.test)
+
+
+def test_our_methods_answer_with_the_base_forest(task: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("lightgbm")
+    ours: ModuleType = __import__("with_eifffel")
+    monkeypatch.setattr(sys, "argv", ["with_eifffel.py", "lf", str(task)])
+    exchange.main(ours.METHODS)
+    found = measures.read_curve([task], "lf")
+    base = measures.read_base([task])
+    assert found.model == "sklearn.RandomForestClassifier"
+    assert not found.random
+    assert found.bounds == list(exchange.EPSILONS)
+    gaps = np.abs(found.gaps(RATES)[0, :, 0])
+    assert gaps[0] < 0.05 < gaps[-1] < base.gaps(RATES)[0, 0, 0]
+    assert set(ours.METHODS) == {name for name, method in METHODS.items() if method.library == "eifffel"}
