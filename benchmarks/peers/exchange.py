@@ -73,6 +73,12 @@ class Task:
         share = np.bincount(self.y[rows], minlength=2) / len(rows)
         return 0.5 / share[self.y[rows]] if self.balanced else np.ones(len(rows))
 
+    def count(self, favorable: np.ndarray) -> list[list[float]]:
+        """Test rows decided favourably, or their expected number, by group and label."""
+        cell = 2 * self.group[self.test] + self.y[self.test]
+        counted: list[list[float]] = np.bincount(cell, favorable, minlength=4).reshape(2, 2).tolist()
+        return counted
+
     @property
     def costs(self) -> tuple[float, float]:
         """Of favouring the wrong and of refusing the right: what makes errors count as `balanced` says."""
@@ -152,10 +158,9 @@ def model_file(task: Path, method: str) -> Path:
 
 def describe(task: Task, answer: Answer) -> dict[str, Any]:
     """The answer as what is stored: favourable test rows by group and label in place of rows."""
-    cell = 2 * task.group[task.test] + task.y[task.test]
     decided = np.asarray(answer.favorable, dtype=float)
     return {
-        "favorable": np.bincount(cell, decided, minlength=4).reshape(2, 2).tolist(),
+        "favorable": task.count(decided),
         "random": bool(((decided > 0) & (decided < 1)).any()),
         "fit": answer.fit,
         "predict": answer.predict,

@@ -37,11 +37,6 @@ def load(name: str) -> Bunch:
     return CASES[name].fetch(verbose=0)
 
 
-def count(task: Task, favorable: np.ndarray) -> np.ndarray:
-    """Test rows decided favourably, by group and label."""
-    return np.bincount(2 * task.group[task.test] + task.y[task.test], favorable, minlength=4).reshape(2, 2)
-
-
 def draw(seed: int) -> Bunch:
     """Synthetic people, others for each seed, with the group as a column."""
     people = make_biased_classification(N_DRAWN, random_state=seed)
@@ -78,8 +73,8 @@ def make_task(file: Path, name: str, features: str, seed: int) -> None:
     )
     write(file, task)
     base = {
-        "totals": count(task, np.ones(len(task.test))).tolist(),
-        "favorable": count(task, task.proba[task.test].argmax(axis=1)).tolist(),
+        "totals": task.count(np.ones(len(task.test))),
+        "favorable": task.count(task.proba[task.test].argmax(axis=1)),
         "fit": trained - began,
         "predict": predicted,
     }
