@@ -176,8 +176,8 @@ def store_model(file: Path, task: Task, answer: Answer) -> None:
     try:
         # The model by itself, so that the rows can be read where it cannot.
         stored = pickle.dumps({"rows": X, "decided": decided, "model": pickle.dumps(answer.model)})
-    except (pickle.PicklingError, AttributeError, TypeError) as reason:
-        stored = pickle.dumps({"rows": X, "decided": decided, "model": None, "reason": str(reason)})
+    except (pickle.PicklingError, AttributeError, TypeError):
+        stored = pickle.dumps({"rows": X, "decided": decided, "model": None})
     file.write_bytes(stored)
 
 

@@ -87,32 +87,47 @@ class Measured:
         gaps, values, _ = self._parts
         return np.abs(gaps[splits].mean(axis=0)).max(axis=-1), values[splits].mean(axis=0)
 
+    @cached_property
+    def lowest(self) -> float:
+        """The least discrimination of a setting."""
+        return float(self.points(np.arange(self.curve.n_splits))[0].min())
+
     def reaches(self, level: float) -> bool:
         """Whether some setting discriminates no more than that, or less than two standard errors more."""
         gaps = self._parts[0]
         n_splits = len(gaps)
-        mean = np.abs(gaps.mean(axis=0))
-        error = gaps.std(axis=0, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.zeros_like(mean)
-        return bool((mean <= level + 2 * error).all(axis=-1).any())
+        error = gaps.std(axis=0, ddof=1) / np.sqrt(n_splits) if n_splits > 1 else np.zeros(gaps.shape[1:])
+        return bool((np.abs(gaps.mean(axis=0)) <= level + 2 * error).all(axis=-1).any())
 
     def at(self, level: float, splits: np.ndarray) -> float:
-        """The metric at this discrimination: the best that settings and mixtures of two of them reach.
+        """The metric at this discrimination: the best of settings, deciding alike for all, and mixtures of two.
 
-        Where none reaches it, the mixture is with deciding all alike.
+        Settings that do not reach it but for two standard errors count as reaching it.
         """
-        gap, value = self.points(splits)
-        if not self.reaches(level):
-            gap, value = np.append(gap, 0.0), np.append(value, self._parts[2][splits].mean())
-        return envelope(gap, value, max(level, float(gap.min())))
+        gaps, values, alike = self._parts
+        gap, value = gaps[splits].mean(axis=0), values[splits].mean(axis=0)
+        if self.reaches(level):
+            level = max(level, float(np.abs(gap).max(axis=-1).min()))
+        nobody = np.zeros((1, gap.shape[1]))
+        return best_mixture(np.concatenate([gap, nobody]), np.append(value, alike[splits].mean()), level)
 
 
-def envelope(gap: np.ndarray, value: np.ndarray, level: float) -> float:
-    """The highest value of a mixture of two points whose gap is at most ``level``, as some gap is."""
-    best = float(value[gap <= level].max())
-    for inner in np.flatnonzero(gap <= level):
-        for outer in np.flatnonzero(gap > level):
-            share = (level - gap[inner]) / (gap[outer] - gap[inner])
-            best = max(best, float(value[inner] + share * (value[outer] - value[inner])))
+def best_mixture(gap: np.ndarray, value: np.ndarray, level: float) -> float:
+    """The highest value of a mixture of two points none of whose mixed gaps is larger than ``level``; some are 0.
+
+    Gaps have signs, so that mixing a point with one on the other side of 0 brings it nearer.
+    """
+    start, change = gap[:, None, :], gap[None, :, :] - gap[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ends = np.sort(np.stack([(-level - start) / change, (level - start) / change]), axis=0)
+    # Where two points have the same gap, all of their mixtures are within the level, or none.
+    still, inside = change == 0, np.abs(start) <= level
+    low = np.where(still, np.where(inside, 0, 2), ends[0]).max(axis=-1).clip(0, 2)
+    high = np.where(still, np.where(inside, 1, -1), ends[1]).min(axis=-1).clip(-1, 1)
+    best = -np.inf
+    for share in (low, high):  # a line is highest at an end
+        mixed = value[:, None] + share * (value[None, :] - value[:, None])
+        best = max(best, float(mixed[low <= high].max()))
     return best
 
 
@@ -126,9 +141,24 @@ def jackknife(statistic: Callable[[np.ndarray], float], n_splits: int) -> tuple[
 
 
 def behind(ours: Measured, theirs: Measured, level: float) -> tuple[float, float]:
-    """Points by which ours is below theirs at equal discrimination on the splits of both, with the standard error."""
+    """Points by which ours is below theirs at equal discrimination on the splits of both, with the standard error.
+
+    Where theirs does not reach the level, at the least discrimination that it has.
+    """
     n_splits = min(ours.curve.n_splits, theirs.curve.n_splits)
-    return jackknife(lambda splits: 100 * (theirs.at(level, splits) - ours.at(level, splits)), n_splits)
+    equal = level if theirs.reaches(level) else theirs.lowest
+    return jackknife(lambda splits: 100 * (theirs.at(equal, splits) - ours.at(equal, splits)), n_splits)
+
+
+def behind_setting(ours: Measured, theirs: Measured, setting: int) -> tuple[float, float]:
+    """The same beside one setting, at the discrimination that it has."""
+    n_splits = min(ours.curve.n_splits, theirs.curve.n_splits)
+
+    def lead(splits: np.ndarray) -> float:
+        gap, value = theirs.points(splits)
+        return 100 * float(value[setting] - ours.at(float(gap[setting]), splits))
+
+    return jackknife(lead, n_splits)
 
 
 def read_curve(tasks: list[Path], method: str) -> Curve:

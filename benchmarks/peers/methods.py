@@ -35,6 +35,8 @@ class Method:
         How many splits of a data set, where it is not `N_SEEDS`.
     bounds : str or None
         What its settings bound.
+    again : bool
+        Whether it is a method that bounds rates, made to bound errors: it is compared by those alone.
     """
 
     title: str
@@ -43,13 +45,16 @@ class Method:
     needs_group: bool = False
     seeds: dict[str, int] | None = None
     bounds: str | None = RATES
+    again: bool = False
 
-    def n_seeds(self, case: str) -> int:
-        return (self.seeds or {}).get(case, N_SEEDS)
+    def n_seeds(self, case: str, most: int | None = None) -> int:
+        """How many splits of a case, at ``most``."""
+        wanted = (self.seeds or {}).get(case, N_SEEDS)
+        return wanted if most is None else min(wanted, most)
 
     @property
     def is_ours(self) -> bool:
-        return self.library == EIFFFEL and self.title != "DFRF"
+        return self.title.startswith(EIFFFEL)
 
 
 METHODS = {
@@ -71,7 +76,7 @@ METHODS = {
         seeds=MANY,
     ),
     "shift-odds": Method(
-        "eifffel shift, equalized odds", EIFFFEL, "as shift, of equalized odds", seeds=MANY, bounds=ERRORS
+        "eifffel shift, equalized odds", EIFFFEL, "as shift, of equalized odds", seeds=MANY, bounds=ERRORS, again=True
     ),
     "shift-lightgbm-odds": Method(
         "eifffel shift, LightGBM, equalized odds",
@@ -79,6 +84,7 @@ METHODS = {
         "as shift on LightGBM, of equalized odds",
         seeds=MANY,
         bounds=ERRORS,
+        again=True,
     ),
     "exponentiated-gradient": Method(
         "fairlearn ExponentiatedGradient",
@@ -96,10 +102,20 @@ METHODS = {
         needs_group=True,
         seeds=MANY,
     ),
+    "threshold-optimizer-odds": Method(
+        "fairlearn ThresholdOptimizer, equalized odds",
+        "fairlearn",
+        f"{AFTER}; equalized odds, on which it has no bound",
+        needs_group=True,
+        seeds=MANY,
+        bounds=ERRORS,
+        again=True,
+    ),
     "oxonfair-inferred": Method(
         "OxonFair, groups inferred",
         "oxonfair",
-        f"{AFTER}, and those of a second forest of the group, trained on the same rows; ten bounds of one frontier; "
+        f"{AFTER}, and those of a second forest of the group, its classes balanced, trained on the same rows; "
+        "ten bounds of one frontier; "
         "accuracy, on Bank balanced accuracy; its default threshold, or none where nobody's group is uncertain, with "
         "which it fails",
         seeds=MANY,
@@ -119,10 +135,20 @@ METHODS = {
         needs_group=True,
         seeds=MANY,
     ),
+    "error-parity-odds": Method(
+        "error-parity, equalized odds",
+        "error-parity",
+        f"{AFTER}; `tolerance` of ten bounds on equalized odds, its default constraint",
+        needs_group=True,
+        seeds=MANY,
+        bounds=ERRORS,
+        again=True,
+    ),
     "reject-option": Method(
         "aif360 RejectOption",
         "aif360",
-        f"{AFTER}; four bounds on the statistical parity difference; balanced accuracy, the only objective it has",
+        f"{AFTER}; four bounds on the statistical parity difference; balanced accuracy, the only objective of "
+        "this class",
         needs_group=True,
     ),
     "equalized-odds": Method(
@@ -151,16 +177,16 @@ METHODS = {
     "fairgbm": Method(
         "FairGBM",
         "fairgbm",
-        f"{INSTEAD}; as many trees as the base forest; its three constraints on error rates, each with its default "
-        "tolerance and learning rate of multipliers, a larger tolerance, and a tenth and ten times the rate; classes "
-        "weighed on Bank",
+        f"{INSTEAD}; as many trees as the base forest; its three constraints on error rates, each with four tolerances "
+        "from 0 to 0.1 and two learning rates of multipliers; classes weighed on Bank",
         seeds=MANY,
         bounds=ERRORS,
     ),
     "dfrf": Method(
         "DFRF",
         EIFFFEL,
-        f"{INSTEAD}; 50 trees and its authors' settings; nine bounds on the difference of a tree",
+        f"{INSTEAD}; 50 trees and the reproduction's settings; nine bounds on the difference of a tree; classes "
+        "weighed on Bank",
         seeds=MANY,
     ),
 }

@@ -8,18 +8,34 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from measures import Curve, Measured
-from methods import METHODS, RATES
+from methods import METHODS
 
 METRICS = {"accuracy": "accuracy, %", "balanced_accuracy": "balanced accuracy, %"}
 WIDEST = 0.32
-OURS = ("#0b3c5d", "#1f77b4", "#7fb2d9", "#5aa469", "#0a7d3c", "#b3cde3")
-THEIRS = ("#d62728", "#ff7f0e", "#8c564b", "#e377c2", "#bcbd22", "#7f7f7f", "#9467bd", "#c49c94", "#17becf", "#000000")
-MARKERS = "os^vDPX*<>"
+OURS = ("#08306b", "#6baed6", "#2171b5", "#a1d99b", "#41ab5d", "#225ea8", "#006d2c")
+THEIRS = (
+    "#d62728",
+    "#ff7f0e",
+    "#8c564b",
+    "#e377c2",
+    "#bcbd22",
+    "#7f7f7f",
+    "#9467bd",
+    "#c49c94",
+    "#17becf",
+    "#000000",
+    "#6b6ecf",
+)
+MARKERS = "os^vDPX*<>p"
+# Settings that are no scale, and so no line.
+LOOSE = ("fairgbm", "calibrated")
+# Points of accuracy below the base forest that are shown.
+DEPTH = 14
 
 
 def drawn() -> list[str]:
-    """Which methods: not ours of another constraint."""
-    return [name for name, method in METHODS.items() if not (method.is_ours and method.bounds != RATES)]
+    """Which methods: those that are compared by rates."""
+    return [name for name, method in METHODS.items() if not method.again]
 
 
 def draw(path: Path, title: str, curves: dict[str, dict[str, Curve]], base: dict[str, Curve]) -> None:
@@ -29,15 +45,11 @@ def draw(path: Path, title: str, curves: dict[str, dict[str, Curve]], base: dict
     ours = [name for name in names if METHODS[name].is_ours]
     theirs = [name for name in names if name not in ours]
     looks = {name: (OURS[place], "o") for place, name in enumerate(ours)}
-    looks.update(
-        {name: (THEIRS[place % len(THEIRS)], MARKERS[place % len(MARKERS)]) for place, name in enumerate(theirs)}
-    )
+    looks.update({name: (THEIRS[place], MARKERS[place]) for place, name in enumerate(theirs)})
     for column, (features, of_method) in enumerate(curves.items()):
         for row, (metric, label) in enumerate(METRICS.items()):
             ax = axes[row][column]
             for name in names:
-                if name not in of_method:
-                    continue
                 curve = of_method[name]
                 gap, value = Measured(curve, metric).points(np.arange(curve.n_splits))
                 order = np.argsort(gap)
@@ -49,13 +61,14 @@ def draw(path: Path, title: str, curves: dict[str, dict[str, Curve]], base: dict
                     marker=marker,
                     markersize=4,
                     linewidth=2 if name in ours else 1.2,
-                    linestyle="--" if METHODS[name].needs_group else "-",
+                    linestyle="" if name in LOOSE else "--" if METHODS[name].needs_group else "-",
                     label=METHODS[name].title,
                     zorder=3 if name in ours else 2,
                 )
             gap, value = Measured(base[features], metric).points(np.arange(base[features].n_splits))
             ax.plot(gap, 100 * value, "k*", markersize=13, label="base forest", zorder=4)
             ax.set_xlim(-0.005, WIDEST)
+            ax.set_ylim(100 * value[0] - DEPTH, 100 * value[0] + 3)
             ax.grid(alpha=0.3)
             if row == 0:
                 ax.set_title(f"{title}, sensitive column {'among the features' if features == 'with' else 'removed'}")

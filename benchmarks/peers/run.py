@@ -8,6 +8,7 @@ are in the folder are not made again. The paper's data are read from the folder 
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,10 +21,11 @@ from pathlib import Path
 import lightgbm
 import sklearn
 from exchange import KEEP, answer_file, model_file
-from methods import EIFFFEL, METHODS, N_SEEDS
+from methods import EIFFFEL, METHODS
 from splits import CASES, base_file, make_task, task_file
 from tqdm import tqdm
 
+from eifffel._writing import write_whole
 from eifffel.experiments._protocol import FEATURES, WITH
 
 sys.path.append(str(Path(__file__).parents[1]))  # for what all benchmarks write pages with
@@ -49,7 +51,7 @@ class Job:
     method: str
     tasks: tuple[Path, ...]
 
-    def run(self) -> None:
+    def run(self, **environment: str) -> None:
         library = METHODS[self.method].library
         script = HERE / f"with_{library.replace('-', '_')}.py"
         log = self.tasks[0].with_name(f"{self.tasks[0].stem}.{self.method}.log")
@@ -59,6 +61,7 @@ class Job:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 check=False,
+                env={**os.environ, **environment},
             )
         if done.returncode:
             raise RuntimeError(f"{self.method} on {self.tasks[0].stem} failed; what it printed is in {log}")
@@ -83,6 +86,10 @@ def make_environment(library: str, requirements: list[str]) -> None:
 
 
 def make_environments() -> None:
+    if sys.version_info >= (3, 13) or sys.platform != "linux":
+        raise SystemExit(
+            f"the peers are pinned for Python 3.11 and 3.12 on Linux; this is {sys.version} on {sys.platform}"
+        )
     for file in sorted(REQUIREMENTS.glob("*.txt")):
         lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
         make_environment(file.stem, lines)
@@ -95,8 +102,8 @@ def jobs(folder: Path, cases: list[str], most_seeds: int | None) -> Iterator[Job
     def left(method: str) -> Iterator[list[Path]]:
         for case in cases:
             for features in FEATURES:
-                n_seeds = min(METHODS[method].n_seeds(case), most_seeds or sys.maxsize)
-                tasks = (task_file(folder, case, features, seed) for seed in range(n_seeds))
+                seeds = range(METHODS[method].n_seeds(case, most_seeds))
+                tasks = (task_file(folder, case, features, seed) for seed in seeds)
                 yield [task for task in tasks if not answer_file(task, method).exists()]
 
     for method in METHODS:
@@ -111,7 +118,7 @@ def make_tasks(folder: Path, cases: list[str], most_seeds: int | None) -> None:
         (case, features, seed)
         for case in cases
         for features in FEATURES
-        for seed in range(min(max(method.n_seeds(case) for method in METHODS.values()), most_seeds or sys.maxsize))
+        for seed in range(max(method.n_seeds(case, most_seeds) for method in METHODS.values()))
     ]
     left = [what for what in wanted if not base_file(task_file(folder, *what)).exists()]
     for what in tqdm(left, desc="base forests", disable=not left):
@@ -120,19 +127,18 @@ def make_tasks(folder: Path, cases: list[str], most_seeds: int | None) -> None:
 
 def try_models(folder: Path) -> None:
     """Train each method's model once more, and try it in the plain environment; written as ``METHOD.plain.txt``."""
-    task = task_file(folder, *TRIED)
+    task = folder / "tried.npz"
+    shutil.copyfile(task_file(folder, *TRIED), task)
     for method in METHODS:
         verdict = folder / f"{method}.plain.txt"
         if verdict.exists():
             continue
-        os.environ[KEEP] = "1"
-        Job(method, (task,)).run()
-        del os.environ[KEEP]
+        Job(method, (task,)).run(**{KEEP: "1"})
         model = model_file(task, method)
         tried = subprocess.run(
             [python(PLAIN), str(HERE / "try_model.py"), str(model)], capture_output=True, text=True, check=True
         )
-        verdict.write_text(tried.stdout)
+        write_whole(verdict, tried.stdout)
         model.unlink()
 
 
@@ -143,7 +149,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, default=ROOT / ".runs" / "peers")
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
-    # Times are of one core, so that they are the same beside other work.
+    # Times are of one core.
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")})
     cases = list(QUICK) if given.quick else list(CASES)
     most_seeds = 2 if given.quick else None
@@ -155,7 +161,7 @@ def main() -> None:
         for _ in pool.map(Job.run, todo):
             bar.update()
     try_models(given.runs)
-    write_page(given.runs, cases, most_seeds, most_seeds or N_SEEDS, given.out)
+    write_page(given.runs, cases, most_seeds, given.out)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ def judge(path: Path) -> str:
     # Written a moment ago by this benchmark.
     stored = pickle.loads(path.read_bytes())
     if stored["model"] is None:
-        return f"no: cannot be stored ({stored['reason']})"
+        return "no: cannot be pickled"
     try:
         model = pickle.loads(stored["model"])
     except ModuleNotFoundError as error:

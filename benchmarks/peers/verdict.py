@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from measures import LEVELS, Curve, Measured, behind
-from methods import METHODS
+from measures import LEVELS, Curve, Measured, behind, behind_setting
+from methods import METHODS, RATES
 from splits import CASES
 
 Where = tuple[str, str]
 
 # Points that eifffel may be behind the best that knows the group, unless two standard errors are more.
 CLOSE = 0.3
+# Splits below which nothing is said of who is ahead.
+FEWEST = 5
 # The largest share of ExponentiatedGradient's time.
 SHARE = 0.1
 # What a peer is compared with: a forest with a forest, boosting with boosting.
@@ -50,41 +52,59 @@ def ours_for(peer: str) -> str:
     return OURS_BOOSTED if peer in BOOSTED else OURS
 
 
-def measured(results: Results, where: Where, method: str) -> Measured:
-    return Measured(results.curves[where][method], CASES[where[0]].objective)
+def measured(results: Results, where: Where, method: str, by: str = RATES) -> Measured:
+    return Measured(results.curves[where][method], CASES[where[0]].objective, by)
 
 
 def beside(results: Results, where: Where, level: float, peer: str) -> Beside:
-    points, error = behind(measured(results, where, ours_for(peer)), measured(results, where, peer), level)
-    return Beside(where, level, peer, points, error)
+    ours, theirs = measured(results, where, ours_for(peer)), measured(results, where, peer)
+    return Beside(where, level, peer, *behind(ours, theirs, level))
 
 
 def peers(*, needs_group: bool) -> list[str]:
-    return [name for name, method in METHODS.items() if not method.is_ours and method.needs_group == needs_group]
+    """That are compared by rates."""
+    theirs = {name: method for name, method in METHODS.items() if not (method.is_ours or method.again)}
+    return [name for name, method in theirs.items() if method.needs_group == needs_group]
 
 
-def beside_blind(results: Results) -> Iterator[Beside]:
-    """Every peer that does not need the group, everywhere."""
-    for where in results.curves:
+def beside_all(results: Results, *, needs_group: bool) -> Iterator[Beside]:
+    """Every such peer, everywhere, if it has been run on enough splits."""
+    for where, of_method in results.curves.items():
         for level in LEVELS:
-            for peer in peers(needs_group=False):
-                yield beside(results, where, level, peer)
+            for peer in peers(needs_group=needs_group):
+                if of_method[peer].n_splits >= FEWEST:
+                    yield beside(results, where, level, peer)
 
 
-def beside_best_aware(results: Results) -> Iterator[Beside]:
-    """Everywhere, the best of the peers that need the group."""
-    for where in results.curves:
-        for level in LEVELS:
-            found = (beside(results, where, level, peer) for peer in peers(needs_group=True))
-            yield max(found, key=lambda one: one.points)
+def furthest(found: list[Beside]) -> list[Beside]:
+    """Of each case and level, that by which ours is furthest behind."""
+    by_place: dict[tuple[Where, float], Beside] = {}
+    for one in sorted(found, key=lambda one: one.points):
+        by_place[one.where, one.level] = one
+    return [by_place[place] for place in dict.fromkeys((one.where, one.level) for one in found)]
+
+
+def settings_ahead(results: Results) -> tuple[int, int]:
+    """Of the settings of peers that do not need the group: how many are ahead beyond two standard errors, and all."""
+    ahead = total = 0
+    for where, of_method in results.curves.items():
+        for peer in peers(needs_group=False):
+            ours, theirs = measured(results, where, ours_for(peer)), measured(results, where, peer)
+            for setting in range(len(of_method[peer].settings) if of_method[peer].n_splits >= FEWEST else 0):
+                points, error = behind_setting(ours, theirs, setting)
+                ahead += points > 2 * error
+                total += 1
+    return ahead, total
 
 
 def shares_of_reduction(results: Results) -> dict[Where, float]:
-    """The time of all bounds of one path, as a share of ExponentiatedGradient's for one bound."""
-    return {
-        where: float(of_method[OURS].fit[:, 0].mean() / of_method[REDUCTION].fit.mean())
-        for where, of_method in results.curves.items()
-    }
+    """The time of the base forest and all bounds of its path, as a share of ExponentiatedGradient's for one bound."""
+    found = {}
+    for where, of_method in results.curves.items():
+        n_splits = of_method[REDUCTION].n_splits
+        ours = 1 + of_method[OURS].fit[:n_splits].sum(axis=1).mean()
+        found[where] = float(ours / of_method[REDUCTION].fit.mean())
+    return found
 
 
 def time_per_bound(results: Results, method: str) -> float:

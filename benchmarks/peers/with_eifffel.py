@@ -13,7 +13,7 @@ from eifffel import DiscriminationAwareForestClassifier, FairnessPath, baselines
 from eifffel.datasets import make_biased_classification
 from eifffel.experiments import EXPERIMENTS
 
-# The settings of DFRF that its authors' experiments have for this forest.
+# The settings of DFRF that the reproduction has beside this forest, where they are not its defaults.
 DFRF = {tuple(sorted(experiment.forest.items())): experiment.dfrf for experiment in EXPERIMENTS.values()}
 
 PARITY = "demographic_parity"
@@ -116,7 +116,12 @@ def keep_fair_trees(task: Task) -> Iterator[Answer]:
             **{"n_estimators": 50, **DFRF.get(tuple(sorted(kept.items())), {})},
         )
         with clock() as fit:
-            model.fit(task.X[rows], task.y[rows], sensitive_features=task.group[rows])
+            model.fit(
+                task.X[rows],
+                task.y[rows],
+                sensitive_features=task.group[rows],
+                sample_weight=task.class_weights(rows) if task.balanced else None,
+            )
         with clock() as predict:
             favorable = model.predict(task.X[task.test])
         yield Answer(favorable, fit.seconds, predict.seconds, rho, model=model)

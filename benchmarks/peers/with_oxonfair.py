@@ -1,6 +1,6 @@
 """OxonFair: thresholds per group after training, of groups that are given or that a second forest foretells."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from exchange import EPSILONS, Answer, Task, clock, main
@@ -14,9 +14,20 @@ ABOVE_ZERO = (0.005, *EPSILONS[1:])
 UNCERTAIN = 2 / 3
 
 
+class Given:
+    """The probabilities that a forest gives: a row is its number."""
+
+    def __init__(self, proba: np.ndarray):
+        self.proba = proba
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        probabilities: np.ndarray = self.proba[rows]
+        return probabilities
+
+
 def adjust(
     task: Task,
-    foretell: Callable[[np.ndarray], np.ndarray] | bool = False,
+    foretell: Given | bool = False,
     threshold: float = UNCERTAIN,
     trained: float = 0.0,
     asked: float = 0.0,
@@ -31,9 +42,7 @@ def adjust(
         with clock() as fit:
             if place == 0:
                 held_out = {"data": rows, "target": task.y[rows], "groups": task.group[rows]}
-                model = FairPredictor(
-                    lambda rows: task.proba[rows], held_out, inferred_groups=foretell, threshold=threshold
-                )
+                model = FairPredictor(Given(task.proba), held_out, inferred_groups=foretell, threshold=threshold)
             model.fit(objective, gm.demographic_parity, epsilon, recompute=place == 0)
         with clock() as predict:
             test = {"data": task.test, "target": task.y[task.test], "groups": task.group[task.test]}
@@ -54,14 +63,15 @@ def with_groups(task: Task) -> Iterator[Answer]:
 
 def inferred(task: Task) -> Iterator[Answer]:
     with clock() as fit:
-        settings = {name: value for name, value in task.forest.items() if name != "class_weight"}
-        forest = RandomForestClassifier(**settings).fit(task.X[task.fitted_on], task.group[task.fitted_on])
+        # Balanced, for one of the groups may be of few.
+        forest = RandomForestClassifier(**{**task.forest, "class_weight": "balanced"})
+        forest.fit(task.X[task.fitted_on], task.group[task.fitted_on])
     with clock() as predict:
         forest.predict_proba(task.X[task.test])
     groups = forest.predict_proba(task.X)
     # Where nobody's group is uncertain, it fails with a threshold.
     threshold = UNCERTAIN if (groups[task.held_out].max(axis=1) < UNCERTAIN).any() else 0.0
-    yield from adjust(task, lambda rows: groups[rows], threshold, fit.seconds, predict.seconds / len(task.test))
+    yield from adjust(task, Given(groups), threshold, fit.seconds, predict.seconds / len(task.test))
 
 
 METHODS = {"oxonfair": with_groups, "oxonfair-inferred": inferred}
