@@ -18,6 +18,15 @@ def say(line: str = "") -> None:
     LINES.append(line)
 
 
+def table(head: list[str], rows: list[list[str]]) -> None:
+    """A table, and an empty line after it."""
+    say(f"| {' | '.join(head)} |")
+    say(f"|{'---|' * len(head)}")
+    for row in rows:
+        say(f"| {' | '.join(row)} |")
+    say()
+
+
 def save(path: Path | None) -> None:
     """Write all lines said to ``path``, if there is one."""
     if path is not None:

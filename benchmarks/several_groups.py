@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from fairlearn.reductions import DemographicParity, ErrorRate, ExponentiatedGradient
 from joblib import Parallel, delayed
-from page import VERSIONS, save, say
+from page import VERSIONS, save, say, table
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
@@ -263,14 +263,6 @@ def judge(name: str, runs: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[
         f"{shown(behind, 2)}{'' if mean(behind)[0] <= 0.5 else ', MISSED'}",
         f"{share:.3f}{'' if share <= 0.1 else ', MISSED'}",
     ]
-
-
-def table(head: list[str], rows: list[list[str]]) -> None:
-    say(f"| {' | '.join(head)} |")
-    say(f"|{'---|' * len(head)}")
-    for row in rows:
-        say(f"| {' | '.join(row)} |")
-    say()
 
 
 def write_page(runs: dict[tuple[str, str], list[tuple[dict[str, Any], dict[str, Any]]]], n_seeds: int) -> None:

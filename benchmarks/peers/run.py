@@ -44,6 +44,10 @@ QUICK = ("compas",)
 LONG = ("reject-option", "exponentiated-gradient")
 
 
+class FailedError(RuntimeError):
+    """A method ended with an error."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One method on some splits of one case."""
@@ -64,7 +68,15 @@ class Job:
                 env={**os.environ, **environment},
             )
         if done.returncode:
-            raise RuntimeError(f"{self.method} on {self.tasks[0].stem} failed; what it printed is in {log}")
+            raise FailedError(f"{self.method} on {self.tasks[0].stem}: what it printed is in {log}")
+
+    def attempt(self) -> str | None:
+        """Run, and say what failed, so that the others go on."""
+        try:
+            self.run()
+        except FailedError as error:
+            return str(error)
+        return None
 
 
 def python(library: str) -> str:
@@ -158,8 +170,12 @@ def main() -> None:
     make_tasks(given.runs, cases, most_seeds)
     todo = list(jobs(given.runs, cases, most_seeds))
     with ThreadPoolExecutor(given.jobs) as pool, tqdm(total=len(todo), desc="methods", disable=not todo) as bar:
-        for _ in pool.map(Job.run, todo):
+        failed = []
+        for message in pool.map(Job.attempt, todo):
             bar.update()
+            failed += [message] if message else []
+    if failed:
+        raise SystemExit("\n".join(["some methods failed; run again to try them once more", *failed]))
     try_models(given.runs)
     write_page(given.runs, cases, most_seeds, given.out)
 

@@ -14,7 +14,7 @@ Where = tuple[str, str]
 # Points that eifffel may be behind the best that knows the group, unless two standard errors are more.
 CLOSE = 0.3
 # Splits below which nothing is said of who is ahead.
-FEWEST = 5
+FEWEST = 3
 # The largest share of ExponentiatedGradient's time.
 SHARE = 0.1
 # What a peer is compared with: a forest with a forest, boosting with boosting.

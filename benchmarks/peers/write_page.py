@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from exchange import EPSILONS
 from measures import LEVELS, Curve, Measured, jackknife, read_base, read_curve
-from methods import ERRORS, METHODS, RATES
-from page import VERSIONS, save, say
+from methods import ERRORS, METHODS, N_SEEDS, RATES
+from page import VERSIONS, save, say, table
 from pictures import draw
 from splits import CASES, N_DRAWN, task_file
 from verdict import (
@@ -62,14 +62,6 @@ class Results:
     def mean(self, name: str, what: Callable[[Curve], float]) -> float:
         """Of a method, over the cases."""
         return float(np.mean([what(of_method[name]) for of_method in self.curves.values()]))
-
-
-def table(head: list[str], rows: list[list[str]]) -> None:
-    say(f"| {' | '.join(head)} |")
-    say(f"|{'---|' * len(head)}")
-    for row in rows:
-        say(f"| {' | '.join(row)} |")
-    say()
 
 
 def title_of(where: Where) -> str:
@@ -192,7 +184,7 @@ def explain() -> None:
     )
     say(
         "- Of comparisons between methods that do not differ, one in forty is beyond two standard errors by chance, "
-        "and with five splits, whose standard errors are rough, one in twenty."
+        "and with five splits, whose standard errors are rough, one in twenty, with three one in ten."
     )
     say()
 
@@ -273,7 +265,7 @@ def tell_bounds(results: Results) -> None:
     say("## Bound asked for, discrimination got")
     say()
     say(
-        f"Mean size of the difference of rates that single splits have (the first {FEWEST} of each case), and in "
+        f"Mean size of the difference of rates that single splits have (the first {N_SEEDS} of each case), and in "
         "brackets how far that is from the bound in the mean. On one split chance alone makes a difference of some "
         "hundredths, on COMPAS and Bank more than on Adult."
     )
@@ -287,7 +279,7 @@ def tell_bounds(results: Results) -> None:
             curves = [of_method[name] for where, of_method in results.curves.items() if where[1] == features]
             for bound in LEVELS:
                 got = [
-                    np.abs(curve.gaps(RATES)[:FEWEST, curve.bounds.index(bound), 0])
+                    np.abs(curve.gaps(RATES)[:N_SEEDS, curve.bounds.index(bound), 0])
                     for curve in curves
                     if bound in curve.bounds
                 ]
