@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from exchange import EPSILONS
 from measures import LEVELS, Curve, Measured, behind, behind_setting
 from methods import METHODS, RATES
 from splits import CASES
@@ -68,11 +69,12 @@ def peers(*, needs_group: bool) -> list[str]:
 
 
 def beside_all(results: Results, *, needs_group: bool) -> Iterator[Beside]:
-    """Every such peer, everywhere, if it has been run on enough splits."""
+    """Every such peer, everywhere, if it was run on enough splits and gets as low as the largest of our bounds."""
     for where, of_method in results.curves.items():
         for level in LEVELS:
             for peer in peers(needs_group=needs_group):
-                if of_method[peer].n_splits >= FEWEST:
+                low = measured(results, where, peer).lowest <= max(EPSILONS)
+                if low and of_method[peer].n_splits >= FEWEST:
                     yield beside(results, where, level, peer)
 
 
@@ -90,7 +92,9 @@ def settings_ahead(results: Results) -> tuple[int, int]:
     for where, of_method in results.curves.items():
         for peer in peers(needs_group=False):
             ours, theirs = measured(results, where, ours_for(peer)), measured(results, where, peer)
-            for setting in range(len(of_method[peer].settings) if of_method[peer].n_splits >= FEWEST else 0):
+            n_splits = of_method[peer].n_splits
+            gap, _ = theirs.points(np.arange(n_splits))
+            for setting in np.flatnonzero(gap <= max(EPSILONS)) if n_splits >= FEWEST else ():
                 points, error = behind_setting(ours, theirs, setting)
                 ahead += points > 2 * error
                 total += 1
@@ -98,11 +102,11 @@ def settings_ahead(results: Results) -> tuple[int, int]:
 
 
 def shares_of_reduction(results: Results) -> dict[Where, float]:
-    """The time of the base forest and all bounds of its path, as a share of ExponentiatedGradient's for one bound."""
+    """The time of the base forest and its paths with one bound, as a share of ExponentiatedGradient's for one."""
     found = {}
     for where, of_method in results.curves.items():
         n_splits = of_method[REDUCTION].n_splits
-        ours = 1 + of_method[OURS].fit[:n_splits].sum(axis=1).mean()
+        ours = 1 + of_method[OURS].fit[:n_splits, 0].mean()
         found[where] = float(ours / of_method[REDUCTION].fit.mean())
     return found
 

@@ -125,7 +125,8 @@ def judge(results: Results) -> None:
         f"(*{METHODS[OURS].title}*); beside {', '.join(METHODS[name].title for name in BOOSTED)} it is "
         f"*{METHODS[OURS_BOOSTED].title}*. Differences are paired, of means over the splits at equal discrimination "
         f"(0.01, 0.05 and 0.10, or the least that the peer reaches), with a standard error by leaving out one split at "
-        f"a time. Nothing is said here of what was run on fewer than {FEWEST} splits."
+        f"a time. Nothing is said here of what was run on fewer than {FEWEST} splits, nor of what discriminates more "
+        f"than {max(EPSILONS):g}, the largest bound asked for."
     )
     say()
     table(
@@ -141,7 +142,7 @@ def judge(results: Results) -> None:
                 met(not far, f"further behind in {len(far)} of {len(furthest(aware))} cases and levels"),
             ],
             [
-                f"base forest and ten bounds take at most {SHARE} of ExponentiatedGradient's time for one",
+                f"the base forest, its three paths and a bound take at most {SHARE} of ExponentiatedGradient's time",
                 met(max(shares.values()) <= SHARE, f"{min(shares.values()):.3f} to {max(shares.values()):.3f}"),
             ],
             [
