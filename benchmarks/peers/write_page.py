@@ -70,7 +70,7 @@ def title_of(where: Where) -> str:
 
 
 def shown(value: float, error: float, digits: int = 2) -> str:
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
+    return f"{value:.{digits}f}" + ("" if np.isnan(error) else f" ± {error:.{digits}f}")
 
 
 def cell(measured: Measured, level: float) -> str:
