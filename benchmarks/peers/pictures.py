@@ -11,7 +11,8 @@ from measures import Curve, Measured
 from methods import METHODS
 
 METRICS = {"accuracy": "accuracy, %", "balanced_accuracy": "balanced accuracy, %"}
-WIDEST = 0.32
+# How far beyond the base forest's discrimination is shown.
+WIDER = 1.25
 OURS = ("#08306b", "#6baed6", "#2171b5", "#a1d99b", "#41ab5d", "#225ea8", "#006d2c")
 THEIRS = (
     "#d62728",
@@ -29,8 +30,8 @@ THEIRS = (
 MARKERS = "os^vDPX*<>p"
 # Settings that are no scale, and so no line.
 LOOSE = ("fairgbm", "calibrated")
-# Points of accuracy below the base forest that are shown.
-DEPTH = 14
+# Points of accuracy below and above the base forest that are shown.
+DEPTH, HEIGHT = 14, 6
 
 
 def drawn() -> list[str]:
@@ -40,7 +41,7 @@ def drawn() -> list[str]:
 
 def draw(path: Path, title: str, curves: dict[str, dict[str, Curve]], base: dict[str, Curve]) -> None:
     """``curves`` by features and method; those that need the group at prediction are dashed."""
-    figure, axes = plt.subplots(2, len(curves), figsize=(12, 8.5), sharex=True, sharey="row", squeeze=False)
+    figure, axes = plt.subplots(2, len(curves), figsize=(12, 8.5), sharex="col", sharey="row", squeeze=False)
     names = drawn()
     ours = [name for name in names if METHODS[name].is_ours]
     theirs = [name for name in names if name not in ours]
@@ -67,8 +68,8 @@ def draw(path: Path, title: str, curves: dict[str, dict[str, Curve]], base: dict
                 )
             gap, value = Measured(base[features], metric).points(np.arange(base[features].n_splits))
             ax.plot(gap, 100 * value, "k*", markersize=13, label="base forest", zorder=4)
-            ax.set_xlim(-0.005, WIDEST)
-            ax.set_ylim(100 * value[0] - DEPTH, 100 * value[0] + 3)
+            ax.set_xlim(-0.005, WIDER * gap[0])
+            ax.set_ylim(100 * value[0] - DEPTH, 100 * value[0] + HEIGHT)
             ax.grid(alpha=0.3)
             if row == 0:
                 ax.set_title(f"{title}, sensitive column {'among the features' if features == 'with' else 'removed'}")

@@ -86,19 +86,19 @@ def furthest(found: list[Beside]) -> list[Beside]:
     return [by_place[place] for place in dict.fromkeys((one.where, one.level) for one in found)]
 
 
-def settings_ahead(results: Results) -> tuple[int, int]:
-    """Of the settings of peers that do not need the group: how many are ahead beyond two standard errors, and all."""
-    ahead = total = 0
-    for where, of_method in results.curves.items():
-        for peer in peers(needs_group=False):
-            ours, theirs = measured(results, where, ours_for(peer)), measured(results, where, peer)
-            n_splits = of_method[peer].n_splits
-            gap, _ = theirs.points(np.arange(n_splits))
-            for setting in np.flatnonzero(gap <= max(EPSILONS)) if n_splits >= FEWEST else ():
-                points, error = behind_setting(ours, theirs, setting)
-                ahead += points > 2 * error
-                total += 1
-    return ahead, total
+def settings_ahead(results: Results) -> dict[str, tuple[int, int]]:
+    """Of each peer that does not need the group: how many settings are ahead beyond two standard errors, and all."""
+    found = {}
+    for peer in peers(needs_group=False):
+        leads = [
+            behind_setting(measured(results, where, ours_for(peer)), theirs, setting)
+            for where in results.curves
+            for theirs in [measured(results, where, peer)]
+            if theirs.curve.n_splits >= FEWEST
+            for setting in np.flatnonzero(theirs.points(np.arange(theirs.curve.n_splits))[0] <= max(EPSILONS))
+        ]
+        found[peer] = (sum(points > 2 * error for points, error in leads), len(leads))
+    return found
 
 
 def shares_of_reduction(results: Results) -> dict[Where, float]:

@@ -114,7 +114,7 @@ def judge(results: Results) -> None:
     aware = list(beside_all(results, needs_group=True))
     lost = [one for one in blind if one.is_loss]
     far = furthest([one for one in aware if not one.is_close])
-    ahead, settings = settings_ahead(results)
+    ahead = settings_ahead(results)
     shares = shares_of_reduction(results)
     plain = [name for name in peers(needs_group=False) + peers(needs_group=True) if results.plain[name] == "yes"]
     faster = [name for name in plain if time_per_bound(results, name) < time_per_bound(results, OURS)]
@@ -135,7 +135,8 @@ def judge(results: Results) -> None:
             [
                 "behind no peer that does not need the group, beyond two standard errors",
                 met(not lost, f"behind in {len(lost)} of {len(blind)} comparisons")
-                + f"; beside single settings of theirs, at the discrimination these have, in {ahead} of {settings}",
+                + "; beside single settings of theirs, at the discrimination these have: "
+                + ", ".join(f"{METHODS[name].title} {n} of {total}" for name, (n, total) in ahead.items()),
             ],
             [
                 f"within {CLOSE} points or two standard errors of every peer that needs the group",
@@ -175,8 +176,9 @@ def explain() -> None:
         "know. What lies between is what knowing the group is worth."
     )
     say(
-        "- ExponentiatedGradient trains some 25 forests for each bound, on all rows that are not test rows, and draws "
-        "one of them for each decision; the base forest, which eifffel edits, has seen three quarters of these rows."
+        "- ExponentiatedGradient, fair-trees and FairGBM train on all rows that are not test rows. The models that "
+        "eifffel edits have seen three quarters of them, for the others choose its steps. ExponentiatedGradient also "
+        "trains some 25 forests for each bound, and draws one of them for each decision."
     )
     say(
         "- OxonFair with inferred groups asks a second forest, which was grown for the group. Leaves that were grown "
