@@ -8,7 +8,7 @@ N_SEEDS = 5
 MANY = {"bank": 20, "compas": 20}
 
 # Of what trains some 75 forests a split.
-FEW = {"adult": 4, "adult-20": 3}
+FEW = {"adult-20": 3}
 
 # What a method bounds.
 RATES = "rates"
