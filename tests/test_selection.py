@@ -184,6 +184,26 @@ def test_an_unmet_bound_says_what_was_reached():
 
 
 @pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"epsilon": 0.25}, ["epsilon=0.25 is met", r"0\.1250 \(95% interval -0\.\d+ to 0\.\d+\), 'm' minus 'f'"]),
+        ({"epsilon": 0.1}, ["epsilon=0.1 is NOT met"]),
+        ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"\(ratio 0\.5000; 95% interval"]),
+        (
+            {"epsilon": 0.1, "confidence": 0.995},
+            ["NOT met", r"99\.5% interval .*; at most 0\.\d+ with 99\.5% confidence"],
+        ),
+    ],
+)
+def test_a_selection_says_itself_in_words(asked, words):
+    told = str(quietly(counts([(0, 1, 1, 1)]), **asked))
+    assert told.count("\n") == 2
+    assert "accuracy 0.5625, 0.0000 below the model as it came, on 16 selection rows" in told
+    for some in words:
+        assert re.search(some, told), told
+
+
+@pytest.mark.parametrize(
     ("given", "error", "message"),
     [
         ({"epsilon": 5}, ValueError, r"epsilon must be in \[0, 1\], got 5; write 0.05 for 5 percent"),

@@ -10,7 +10,7 @@ from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.counts import PathCounts
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
 from eifffel.groups import Groups
-from eifffel.intervals import difference_limit
+from eifffel.intervals import CONFIDENCE, difference_limit
 from eifffel.metrics import selection_rate
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
 
@@ -34,7 +34,7 @@ MOST_ROWS = 1e9
 
 @dataclass(frozen=True)
 class Selection:
-    """The step that a bound selects, and what was measured there.
+    """The step that a bound selects, and what was measured there; ``print`` says it in words.
 
     Attributes
     ----------
@@ -106,6 +106,24 @@ class Selection:
     objective: Objective
     objective_value: float
     objective_drop: float
+
+    def __str__(self) -> str:
+        level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
+        more = [
+            None if self.ratio is None else f"ratio {self.rate_ratio:.4f}",
+            None if self.interval is None else f"{level} interval {self.interval[0]:.4f} to {self.interval[1]:.4f}",
+            None if self.upper is None else f"at most {self.upper:.4f} with {level} confidence",
+        ]
+        told = "; ".join(filter(None, more))
+        first, second = self.pair
+        change = "below" if self.accuracy_drop >= 0 else "above"
+        return (
+            f"step {self.step}: {self.bound} is {'met' if self.met else 'NOT met'}\n"
+            f"discrimination {self.discrimination:.4f}{f' ({told})' if told else ''}, {first!r} minus "
+            f"{second!r}, on {self.n_discrimination_rows:,} {self.discrimination_rows}\n"
+            f"accuracy {self.accuracy:.4f}, {abs(self.accuracy_drop):.4f} {change} the model as it came, on "
+            f"{self.n_accuracy_rows:,} {self.accuracy_rows}"
+        )
 
     @property
     def bound(self) -> str:
