@@ -102,7 +102,8 @@ def test_what_is_no_longer_asked_for_is_said(folder):
 
 
 @pytest.mark.parametrize(
-    "words", [("--confidence", "0.9"), ("--alpha", "0.1"), ("--direction", "up"), ("--objective", "balanced_accuracy")]
+    "words",
+    [("--confidence", "0.9"), ("--epsilon", "0.05"), ("--direction", "any"), ("--target", "hired"), ("--seed", "0")],
 )
 def test_the_path_that_made_a_model_is_what_it_is(folder, words):
     done = run("path", "model.skops", *words, cwd=folder)

@@ -12,7 +12,7 @@ from eifffel import FairnessPathDisplay, Selection
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import Bounds, check_unseen, describe, edit, read_bounds
+from eifffel.cli._editing import check_unseen, describe, edit, read_bounds
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
@@ -21,9 +21,13 @@ from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
 from eifffel.strategies import ANY, AUTO
 
+# What can be asked of the path that a model was made by.
+WITHOUT_TABLE = {"context", "model", "out", "picture", "allow_pickle", "overwrite", "json", "quiet", "debug"}
+
 
 @shared.command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
 def path(
+    context: typer.Context,
     model: shared.ModelFile,
     data: Annotated[
         Path | None,
@@ -68,7 +72,7 @@ def path(
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load_model(model, allow_pickle=allow_pickle)
     if data is None:
-        check_asks_nothing(bounds)
+        check_asks_nothing(context)
         summary = stored_summary(loaded, model)
     else:
         given = {
@@ -117,20 +121,15 @@ def path(
                 say(f"The {what} is in {where}.")
 
 
-def check_asks_nothing(bounds: Bounds) -> None:
-    """Raise if something is asked for that only a table could answer."""
-    asked = {
-        "--ratio": bounds.ratio is not None,
-        "--alpha": bounds.alpha is not None,
-        "--confidence": bounds.confidence is not None,
-        "--objective": bounds.objective != "accuracy",
-        "--strategy": bounds.strategy != AUTO,
-        "--direction": bounds.direction != ANY,
-    }
-    for option, given in asked.items():
-        if given:
+def check_asks_nothing(context: typer.Context) -> None:
+    """Raise if an option was given that only a table could answer."""
+    for option in context.command.params:
+        name = option.name or ""
+        source = context.get_parameter_source(name)
+        if name not in WITHOUT_TABLE and source is not None and source.name == "COMMANDLINE":
             raise ValueError(
-                f"{option} needs a table, and without one this shows the path that the model was made by; name DATA"
+                f"{option.opts[0]} needs a table, and without one this shows the path that the model was made by; name "
+                "DATA"
             )
 
 
