@@ -95,13 +95,19 @@ class EiFFFeLClassifier(HeldOutClassifier):
     estimator_ : classifier
         The edited ensemble.
     path_ : FairnessPath
+        All steps from the estimator as it was trained, which ``path_.model`` is.
     selection_ : Selection
+        The step that was kept, and what was measured there.
     selection_rows_ : ndarray
         Places, among the rows given to ``fit``, of the rows that the step was chosen on.
     classes_ : ndarray of shape (2,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has column names.
+
+    See Also
+    --------
+    trace_path : The same for a model that was trained elsewhere.
 
     Examples
     --------
@@ -180,6 +186,38 @@ class EiFFFeLClassifier(HeldOutClassifier):
             For training, and to count rows in scoring and selection.
         **fit_params
             Passed on to the ``fit`` of the estimator.
+
+        Returns
+        -------
+        EiFFFeLClassifier
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, or what they ask for together, makes no sense, or rows lack a label or a group.
+        UnsupportedModelError
+            If the leaves of the estimator cannot be edited.
+
+        Warns
+        -----
+        ConstraintNotMetWarning
+            If no step meets the bounds; ``selection_.met`` is then ``False``.
+        FewRowsWarning, SeenRowsWarning
+            As in `FairnessPath.select`.
+        PrivilegedGroupWarning
+            If the model does not favour the group given as privileged.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> clf.selection_.met, clf.selection_.discrimination_rows
+        (True, 'selection rows')
         """
         check_bounds(self._epsilon, self.ratio, self.alpha, self.rule, self.confidence, self.objective)
         check_constraint(self.constraint)
@@ -235,12 +273,54 @@ class EiFFFeLClassifier(HeldOutClassifier):
         return self._select()
 
     def predict(self, X: Any) -> np.ndarray:
-        """Decide; no sensitive attribute is needed."""
+        """Decide; no sensitive attribute is needed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels of ``classes_``.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> sorted(set(clf.predict(people.data).tolist()))
+        [0, 1]
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of the edited ensemble, columns in the order of ``classes_``."""
+        """Class probabilities of the edited ensemble; they are no longer calibrated.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Columns in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> clf.predict_proba(people.data).shape
+        (1000, 2)
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
@@ -257,6 +337,39 @@ class EiFFFeLClassifier(HeldOutClassifier):
         """The same fitted path under another bound: a new classifier, without refitting.
 
         Of several bounds tried with ``confidence`` on the same rows, only one chosen beforehand has it.
+
+        Parameters
+        ----------
+        epsilon, ratio, alpha, rule, confidence, objective
+            As in the class. What is left out stays as it is; ``epsilon`` takes the place of ``ratio``, and the other
+            way round.
+
+        Returns
+        -------
+        EiFFFeLClassifier
+            Fitted; this one is left as it is.
+
+        Raises
+        ------
+        ValueError
+            As in `FairnessPath.select`.
+
+        Warns
+        -----
+        ConstraintNotMetWarning, FewRowsWarning
+            As in `FairnessPath.select`.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> stricter = clf.at(epsilon=0.02)
+        >>> stricter.selection_.step > clf.selection_.step, stricter.path_ is clf.path_
+        (True, True)
         """
         check_is_fitted(self, "estimator_")
         if epsilon is not UNCHANGED and ratio is UNCHANGED:
@@ -276,7 +389,29 @@ class EiFFFeLClassifier(HeldOutClassifier):
         return other._select()
 
     def changed(self, X: Any) -> np.ndarray:
-        """The rows whose decision the edit changed: records of ``row``, ``before`` and ``after``."""
+        """The rows whose decision the edit changed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of records
+            One for each such row: ``row``, its place in ``X``, and the labels ``before`` and ``after``.
+
+        Examples
+        --------
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> changed = clf.changed(people.data)
+        >>> changed.dtype.names, 0 < len(changed) < len(people.data)
+        (('row', 'before', 'after'), True)
+        """
         check_is_fitted(self, "estimator_")
         before = self.path_.model.predict(X)
         after = self.estimator_.predict(X)

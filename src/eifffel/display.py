@@ -24,6 +24,7 @@ class FairnessPathDisplay:
     Parameters
     ----------
     discrimination, accuracy : ndarray of shape (n_steps + 1,)
+        After each step.
     rows : str
         Which rows were measured.
     compared : str
@@ -37,6 +38,20 @@ class FairnessPathDisplay:
     ----------
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
+
+    See Also
+    --------
+    FairnessPath.plot : The same as a method of a path.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from matplotlib.figure import Figure
+    >>> from eifffel import FairnessPathDisplay
+    >>> discrimination, accuracy = np.array([0.2, 0.1, 0.0]), np.array([0.85, 0.84, 0.8])
+    >>> display = FairnessPathDisplay(discrimination=discrimination, accuracy=accuracy, rows="test rows")
+    >>> display.plot(ax=Figure().subplots()).ax_.get_title()
+    'After each step, on the test rows'
     """
 
     ax_: Any
@@ -68,7 +83,38 @@ class FairnessPathDisplay:
         name: str | None = None,
         **bounds: Any,
     ) -> "FairnessPathDisplay":
-        """Draw a path, and mark the step that ``bounds``, those of `FairnessPath.select`, choose if there are any."""
+        """Draw a path, and mark the step that bounds choose, if there are any.
+
+        Parameters
+        ----------
+        path : FairnessPath
+        ax : matplotlib Axes, optional
+            Where to draw, by default on a new figure. Several paths can be drawn on one.
+        name : str, optional
+            What the legend calls the path.
+        **bounds
+            Those of `FairnessPath.select`: ``epsilon`` or ``ratio``, and whatever goes with it.
+
+        Returns
+        -------
+        FairnessPathDisplay
+
+        Raises
+        ------
+        ValueError
+            If bounds are given without ``epsilon`` or ``ratio``.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import FairnessPathDisplay, trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> display = FairnessPathDisplay.from_path(path, ax=Figure().subplots(), epsilon=0.05, rule="paper")
+        >>> display.selection.step
+        1
+        """
         bounds = {what: value for what, value in bounds.items() if value is not None}
         if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
@@ -79,7 +125,36 @@ class FairnessPathDisplay:
     def from_estimator(
         cls, estimator: "EiFFFeLClassifier", *, ax: Any = None, name: str | None = None
     ) -> "FairnessPathDisplay":
-        """Draw the path of a fitted EiFFFeLClassifier and mark the step it selected."""
+        """Draw the path of a fitted EiFFFeLClassifier and mark the step it selected.
+
+        Parameters
+        ----------
+        estimator : EiFFFeLClassifier
+        ax, name
+            As in `from_path`.
+
+        Returns
+        -------
+        FairnessPathDisplay
+
+        Raises
+        ------
+        TypeError
+            If it is another estimator.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> from eifffel import EiFFFeLClassifier, FairnessPathDisplay
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(1000, random_state=0)
+        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> display = FairnessPathDisplay.from_estimator(clf, ax=Figure().subplots())
+        >>> display.selection is clf.selection_
+        True
+        """
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
             raise TypeError(f"from_estimator takes a fitted EiFFFeLClassifier, got a {type(estimator).__name__}")
@@ -100,7 +175,27 @@ class FairnessPathDisplay:
         )
 
     def plot(self, ax: Any = None) -> "FairnessPathDisplay":
-        """Draw on ``ax``, or on a new figure."""
+        """Draw on ``ax``, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        FairnessPathDisplay
+            Itself, with ``ax_`` and ``figure_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from matplotlib.figure import Figure
+        >>> from eifffel import FairnessPathDisplay
+        >>> discrimination, accuracy = np.array([0.2, 0.1, 0.0]), np.array([0.85, 0.84, 0.8])
+        >>> display = FairnessPathDisplay(discrimination=discrimination, accuracy=accuracy, rows="test rows", name="A")
+        >>> display.plot(ax=Figure().subplots()).ax_.get_legend_handles_labels()[1]
+        ['A', 'as it came (step 0)']
+        """
         plt = import_optional("matplotlib.pyplot", "plots need")
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

@@ -7,27 +7,47 @@ from typing import Any
 
 
 class UnsupportedModelError(TypeError):
-    """The model is of a class, or trained in a mode, whose leaves eifffel cannot edit."""
+    """The model is of a class, or trained in a mode, whose leaves eifffel cannot edit.
+
+    Or in which it cannot be exported, or read as rules. The message says what to pass or to use instead.
+    """
 
 
 class ModelChangedError(ValueError):
-    """The model's leaves are not those for which the path was traced."""
+    """The model's leaves are not those for which the path was traced, or which the record of its edit is of.
+
+    It was refitted or edited since. Trace the path again; such an edit cannot be undone.
+    """
 
 
 class NoRecordError(ValueError):
-    """The model carries no record of an edit."""
+    """The model carries no record of an edit, so that there is nothing to undo or to explain.
+
+    Give what ``path.model_at`` gave, or what `eifffel.load` read from a file of `eifffel.save`: a model saved by its
+    library's own means loses the record.
+    """
 
 
 class ModelFileError(ValueError):
-    """A file that holds no model, a damaged one, or one that it is not safe to load."""
+    """A file that holds no model, a damaged one, or one that it is not safe to load.
+
+    Also raised before a model is saved in such a file. If you trust the types that the message names, name them in
+    ``trusted=``; if you trust whoever made a pickle, pass ``allow_pickle=True``.
+    """
 
 
 class ViewMismatchError(RuntimeError):
-    """The decisions rebuilt from the leaves are not those of the model itself."""
+    """The decisions rebuilt from the leaves are not those of the model itself.
+
+    A class that overrides ``predict`` or ``predict_proba`` does that: pass the plain ensemble inside it. Of any other
+    model, it is a bug in eifffel, and no edited model is given out.
+    """
 
 
 class ExportMismatchError(ValueError):
-    """An exported model does not decide as the model does.
+    """An exported model does not decide as the model does, on rows that `eifffel.verify_export` compared.
+
+    Do not deploy it; look at the rows, and export with `eifffel.to_onnx` if another converter made the file.
 
     Attributes
     ----------
@@ -41,39 +61,70 @@ class ExportMismatchError(ValueError):
 
 
 class ConstraintNotMetWarning(UserWarning):
-    """What was asked for, such as a bound on discrimination, is not met by anything that could be chosen."""
+    """What was asked for, such as a bound on discrimination, is not met by anything that could be chosen.
+
+    The nearest is given, and ``met`` of a `Selection` is ``False``. The message says what to allow: a larger epsilon or
+    alpha, less confidence, or more rows to choose on.
+    """
 
 
 class FewRowsWarning(UserWarning):
-    """There are too few selection rows for what was asked of them, and it shows in what was chosen."""
+    """There are too few selection rows for what was asked of them, and it shows in what was chosen.
+
+    With ``confidence``, where the step had to go so far that it favours the other group, or where a group is so small
+    that the confidence is approximate. Choose on more rows, or allow a larger epsilon.
+    """
 
 
 class SeenRowsWarning(UserWarning):
-    """A step was chosen on rows that the model knows, which says little of other people."""
+    """A step was chosen on rows that the model knows, which says little of other people.
+
+    Hold rows out: ``select_on=(X, y, sensitive_features)`` in `trace_path`, ``select_on="validation"`` in
+    `EiFFFeLClassifier`. The paper's own ``rule="paper"`` does not warn.
+    """
 
 
 class PrivilegedGroupWarning(UserWarning):
-    """The group given as privileged is not the one that the model favours."""
+    """The group given as privileged is not the one that the model favours, and edits will favour the other still more.
+
+    Leave ``privileged`` out to lower the discrimination that there is.
+    """
 
 
 class IndistinctGroupsWarning(UserWarning):
-    """The leaves of the model hardly tell the groups apart, so that shifting them is expensive."""
+    """The leaves of the model hardly tell the groups apart, so that shifting them is expensive.
+
+    Look at ``path.accuracy`` before you choose a bound, or train with features that tell them apart.
+    """
 
 
 class NarrowProbabilitiesWarning(UserWarning):
-    """The probabilities of an edited forest lie much nearer the cut-off than before."""
+    """The probabilities of an edited forest lie much nearer the cut-off than before.
+
+    Its decisions are right, but its probabilities should not be read as such: choose a step nearer the model as it
+    came, or ``strategy="leaf"``. ``path.scale(step)`` is the factor.
+    """
 
 
 class StoredVersionWarning(UserWarning):
-    """A model was stored with other versions of eifffel or of a model library than those that read it."""
+    """A model was stored with other versions of eifffel or of a model library than those that read it.
+
+    It may not do the same here: compare its predictions with known ones, or install those versions.
+    """
 
 
 class PickleWarning(UserWarning):
-    """A file was loaded that can run any code of whoever made it."""
+    """A file was loaded that can run any code of whoever made it, because ``allow_pickle=True`` was passed.
+
+    Save the model anew with `eifffel.save`, and load that from then on.
+    """
 
 
 class DatasetError(OSError):
-    """A file of a data set cannot be had, or is not the one that was published."""
+    """A file of a data set cannot be had, or is not the one that was published.
+
+    Put the file that the message names into a folder, and name that in ``data_home`` or the variable EIFFFEL_DATA.
+    """
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

@@ -47,7 +47,7 @@ class FairnessPath:
     """All steps from a model as it came (step 0) to all edits of its leaves made.
 
     Made by `trace_path`. Stores counts, never metric values: every metric at every step is arithmetic on them,
-    and every bound is a look-up.
+    and every bound is a look-up. What needs the model raises `ModelChangedError` if it was refitted or edited since.
 
     Attributes
     ----------
@@ -85,6 +85,22 @@ class FairnessPath:
         The rows by which leaves were scored, so that they are known again; kept and not stored in the same way.
     known : bool or None
         Whether the rows of ``counts`` are those; ``None`` is to be found out.
+
+    See Also
+    --------
+    trace_path : Makes one.
+    FairnessPath.select : The step for a bound.
+    FairnessPath.model_at : The model of a step.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)  # nobody of 20 is paid
+    >>> path = trace_path(tree, age, paid, sensitive_features=sex)
+    >>> path.discrimination.tolist(), path.accuracy.tolist()  # as it came, and after each of two flips
+    ([0.5, 0.0, -0.5], [1.0, 0.75, 0.0])
     """
 
     model: Any
@@ -163,13 +179,55 @@ class FairnessPath:
         return self.accuracy_counts.drop("accuracy")
 
     def objective_drop(self, objective: Objective) -> np.ndarray:
-        """By how much each step is worse than step 0, by an ``objective`` of `select`; on the rows of accuracy."""
+        """By how much each step is worse than step 0, by an ``objective`` of `select`; on the rows of accuracy.
+
+        Parameters
+        ----------
+        objective : {"accuracy", "balanced_accuracy"} or 2 x 2 costs
+            As in `select`.
+
+        Returns
+        -------
+        ndarray of shape (n_steps + 1,)
+            A drop of accuracy, or a rise of the mean cost per person.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.objective_drop([[0, 1], [5, 0]]).tolist()  # to refuse somebody wrongly costs five times as much
+        [0.0, 0.25, 4.0]
+        """
         return self.accuracy_counts.drop(check_objective(objective))
 
     def upper_limits(self, confidence: float = 0.95) -> np.ndarray:
-        """The one-sided upper limit of the discrimination after each step, shape (n_steps + 1,).
+        """The one-sided upper limit of the discrimination after each step.
 
         Of each step by itself; `select` says which of them hold together.
+
+        Parameters
+        ----------
+        confidence : float in [0.5, 1)
+
+        Returns
+        -------
+        ndarray of shape (n_steps + 1,)
+
+        Raises
+        ------
+        ValueError
+            If the rows have weights, or were all used to fit the edits; see `counts_for`.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> [f"{limit:.1f}" for limit in path.upper_limits(0.95)]  # four people say little
+        ['1.0', '0.8', '0.4']
         """
         check_confidence(confidence)
         if self.counts.weighted:
@@ -177,7 +235,31 @@ class FairnessPath:
         return self.counts_for(confidence).limits(confidence)
 
     def counts_for(self, confidence: float | None) -> PathCounts:
-        """The counts by which a step is chosen, with confidence or without."""
+        """The counts by which a step is chosen, with confidence or without.
+
+        Parameters
+        ----------
+        confidence : float in [0.5, 1), or None
+
+        Returns
+        -------
+        PathCounts
+            ``counts``, or with confidence ``certain_counts``.
+
+        Raises
+        ------
+        ValueError
+            With confidence, if no row is left that the edits owe nothing to: trace with ``keep_apart=True``.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.counts_for(None).rows
+        'scoring rows'
+        """
         if confidence is None:
             return self.counts
         if self.certain_counts is None:
@@ -201,6 +283,30 @@ class FairnessPath:
         """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows.
 
         Of several attributes that are compared each by itself, the worst; groups of too few rows are left out.
+
+        Parameters
+        ----------
+        name : str
+            A name in `eifffel.metrics.METRICS`.
+
+        Returns
+        -------
+        ndarray of shape (n_steps + 1,)
+            NaN where a rate is undefined.
+
+        Raises
+        ------
+        ValueError
+            If the name is not known, or the metric needs labels and the rows have none.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.metric("demographic_parity_ratio").tolist()
+        [0.5, 1.0, 0.0]
         """
         check_choice("metric", name, list(metrics.METRICS))
         kept = self.counts.constraint.find_bounded(self.grouping)
@@ -244,6 +350,38 @@ class FairnessPath:
         Returns
         -------
         Selection
+            Also where no step meets the bound: ``met`` is then ``False``, and the step the nearest.
+
+        Raises
+        ------
+        ValueError
+            If bounds make no sense together; or with ``confidence``, if the rows scored leaves, have weights, or were
+            all used to fit the edits.
+
+        Warns
+        -----
+        ConstraintNotMetWarning
+            If no step meets the bound.
+        FewRowsWarning
+            If with ``confidence`` there are too few rows to choose well.
+        SeenRowsWarning
+            If leaves were scored by the rows that the step is chosen on; once for each path.
+
+        See Also
+        --------
+        FairnessPath.verdict : Whether the bound holds on other rows.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree = DecisionTreeClassifier().fit(age, paid)
+        >>> others = [[22], [32], [42], [52]], paid, sex
+        >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=others)
+        >>> choice = path.select(epsilon=0.05)
+        >>> choice.step, choice.met, choice.discrimination, choice.accuracy
+        (1, True, 0.0, 0.75)
         """
         selection = select_step(
             self.counts_for(confidence),
@@ -276,6 +414,11 @@ class FairnessPath:
         selection : Selection
             Of this path, before it was measured on other rows.
 
+        Returns
+        -------
+        Verdict
+            ``print`` says it in words.
+
         Examples
         --------
         >>> from sklearn.ensemble import RandomForestClassifier
@@ -292,13 +435,50 @@ class FairnessPath:
         return say_verdict(self.counts, self.accuracy_counts, self.grouping, selection, seen=self.seen)
 
     def n_flips(self, step: int) -> int:
-        """How many leaves are edited at ``step``."""
+        """How many leaves are edited at ``step``.
+
+        Parameters
+        ----------
+        step : int
+            From 0 to ``n_steps``.
+
+        Returns
+        -------
+        int
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.n_flips(0), path.n_flips(path.n_steps)
+        (0, 2)
+        """
         return self.order.n_edited(check_step(step, self.n_steps))
 
     def scale(self, step: int) -> float:
         """By which factor all leaves are drawn towards the cut-off at ``step``, so that they stay probabilities.
 
         It changes no decision. 1 but for shifted forests, whose probabilities it narrows.
+
+        Parameters
+        ----------
+        step : int
+            From 0 to ``n_steps``.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.scale(1)  # a flip scales nothing
+        1.0
         """
         return self.order.edit(self._view(), check_step(step, self.n_steps))[1]
 
@@ -307,6 +487,36 @@ class FairnessPath:
 
         It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
         those of the path. It carries a record of the edit, with which `eifffel.undo` takes it back.
+
+        Parameters
+        ----------
+        step : int
+            From 0 to ``n_steps``; that of a `Selection`, as a rule.
+
+        Returns
+        -------
+        fitted classifier
+            With a Pipeline or whatever stood around the ensemble; attributes that no longer hold, such as
+            ``oob_score_``, are gone.
+
+        Raises
+        ------
+        ModelChangedError
+            If the model is not the one that the path was traced for.
+
+        Warns
+        -----
+        NarrowProbabilitiesWarning
+            If a shift leaves the probabilities of a forest much nearer the cut-off.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.model_at(1).predict(age).tolist()  # those of 20 are paid now
+        [1, 1, 1, 1]
         """
         view = self._view()
         written, scale = edit_model(view, self.order, check_step(step, self.n_steps), self.at_hand)
@@ -332,6 +542,28 @@ class FairnessPath:
         a boosted ensemble adds to the favourable score; ``score``, for which it was flipped or along which it is
         shifted; ``step``, its first; and the scoring rows in the leaf per group and label, which are called
         `cell_names`. ``pandas.DataFrame(path.flips(step))`` makes a table of it.
+
+        Parameters
+        ----------
+        step : int
+            From 0 to ``n_steps``.
+
+        Returns
+        -------
+        ndarray of records, of shape (n_flips,)
+
+        See Also
+        --------
+        FairnessPath.rules : The same leaves in words.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.flips(2)[["leaf", "before", "after"]].tolist()
+        [(1, 0.0, 1.0), (2, 1.0, 0.0)]
         """
         step = check_step(step, self.n_steps)
         return list_flips(self._view(), self.order, self.leaf_counts, self.cell_names, step)
@@ -356,8 +588,33 @@ class FairnessPath:
     ) -> list[Rule]:
         """The leaves edited at ``step`` as readable rules, in the order of `flips`.
 
-        ``feature_names`` default to the names that the ensemble was trained with, those that the pipeline before it
-        gives, or x0, x1, ... ``which`` are places in `flips`, for the rules of some leaves only.
+        Parameters
+        ----------
+        step : int
+            From 0 to ``n_steps``.
+        feature_names : sequence of str, optional
+            By default the names that the ensemble was trained with, those that the pipeline before it gives, or x0,
+            x1, ...
+        which : sequence of int, optional
+            Places in `flips`, for the rules of some leaves only.
+
+        Returns
+        -------
+        list of Rule
+
+        Raises
+        ------
+        UnsupportedModelError
+            For boosted ensembles, of which rules are not read.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> print(path.rules(1, ["age"])[0])
+        age <= 25 (not missing): becomes favorable
         """
         view = self._view()
         columns = view.columns if feature_names is None else plain_columns(list(feature_names))
@@ -380,13 +637,64 @@ class FairnessPath:
     ) -> "FairnessPath":
         """The same path on other rows, such as next month's; `verdict` says whether a bound still holds there.
 
-        ``y`` may be ``None``, and accuracy is then the one measured here.
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            In any of the forms that `trace_path` takes. ``y`` may be ``None``, and accuracy is then the one measured
+            here.
+        n_jobs : int, optional
+            Threads for the pass over rows.
+        verbose : int
+            Above 0, a progress bar appears on work over a second.
+
+        Returns
+        -------
+        FairnessPath
+            The same edits, with the counts of these rows.
+
+        Raises
+        ------
+        ValueError
+            If rows have a group or a label that was not known when the path was traced.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> later = path.measure([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"])
+        >>> later.discrimination.tolist(), later.counts.rows
+        ([0.5, 0.0, -0.5], 'measured rows')
         """
         given = read_rows(self.model, X, y, sensitive_features, sample_weight)
         return self.measure_batches(given, n_jobs=n_jobs, verbose=verbose)
 
     def measure_batches(self, given: Batches, *, n_jobs: int | None = None, verbose: int = 0) -> "FairnessPath":
-        """`measure` for rows in batches."""
+        """`measure` for rows in batches of any kind; `measure` itself reads batches and Parquet files.
+
+        Parameters
+        ----------
+        given : Batches
+            A class of your own derived from `eifffel.batches.Batches`, or one of those there.
+        n_jobs, verbose
+            As in `measure`.
+
+        Returns
+        -------
+        FairnessPath
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> from eifffel.batches import Batch, OneBatch
+        >>> later = OneBatch(Batch([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]))
+        >>> path.measure_batches(later).discrimination.tolist()
+        [0.5, 0.0, -0.5]
+        """
         view = self._view()
         coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
         counts, found = measure_given(view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose)
@@ -408,7 +716,24 @@ class FairnessPath:
 
         Where the rows have no labels, accuracy is called by the rows that it is of, such as ``scoring_accuracy``.
 
-        ``backend`` is ``"pandas"`` or ``"polars"``.
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}
+            The library, which must be installed.
+
+        Returns
+        -------
+        data frame of n_steps + 1 rows
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> frame = path.to_frame()
+        >>> frame["selection_rate_unprivileged"].tolist(), len(frame.columns)
+        ([0.5, 1.0, 0.5], 7)
         """
         check_choice("backend", backend, ("pandas", "polars"))
         import_optional(backend, "to_frame needs")
@@ -428,7 +753,30 @@ class FairnessPath:
     def plot(self, *, ax: Any = None, name: str | None = None, **bounds: Any) -> "FairnessPathDisplay":
         """Draw accuracy against discrimination, with the step that ``bounds`` select if they are given.
 
-        They are those of `select`: ``epsilon`` and whatever goes with it.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw, by default on a new figure.
+        name : str, optional
+            What the legend calls the path.
+        **bounds
+            Those of `select`: ``epsilon`` and whatever goes with it.
+
+        Returns
+        -------
+        FairnessPathDisplay
+            With ``ax_`` and ``figure_``.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> from matplotlib.figure import Figure
+        >>> path.plot(ax=Figure().subplots()).ax_.get_ylabel()
+        'accuracy'
+        >>> path.plot(epsilon=0.05).figure_.savefig("tradeoff.png")  # doctest: +SKIP
         """
         from eifffel.display import FairnessPathDisplay
 

@@ -77,11 +77,26 @@ class Rule:
     Attributes
     ----------
     tree, leaf : int
-        The leaf by its node id.
+        The tree by its place in the ensemble, and the leaf by its node id.
     bounds : tuple of Bound
+        What it asks of each feature, of which all must hold: ``low < value <= high``.
     becomes : str
         What the leaf votes for after a flip, ``"favorable"`` or ``"unfavorable"``; or by how much a shift makes it
         more or less favorable.
+
+    See Also
+    --------
+    FairnessPath.rules : Makes them.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+    >>> rule = path.rules(1, ["age"])[0]
+    >>> rule.tree, rule.bounds[0].high, rule.becomes
+    (0, 25.0, 'favorable')
     """
 
     tree: int
@@ -93,9 +108,28 @@ class Rule:
         return f"{self.words()}: becomes {self.becomes}"
 
     def words(self, missing: Callable[[int], bool] = lambda feature: True, *, brief: bool = False) -> str:
-        """The conjunction read aloud; ``missing`` tells which features can be missing at all.
+        """The conjunction read aloud.
 
-        ``brief`` rounds numbers and cuts long lists of values short.
+        Parameters
+        ----------
+        missing : function from int to bool
+            Whether the feature in this place can be missing at all; by default any can, and each bound says what
+            becomes of missing values.
+        brief : bool
+            Whether to round numbers and cut long lists of values short.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.rules(1, ["age"])[0].words(missing=lambda feature: False)
+        'age <= 25'
         """
         terms: dict[str | None, str] = {}
         refused: dict[str | None, list[str]] = {}
@@ -113,7 +147,26 @@ class Rule:
         return " and ".join(terms.values()) if terms else "every row"
 
     def matches(self, X: Any) -> np.ndarray:
-        """Whether each row of ``X``, an array, a sparse matrix or a frame, falls into the leaf."""
+        """Whether each row falls into the leaf.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_rows, n_features)
+            Columns as they reach the ensemble; those of a frame are found by name.
+
+        Returns
+        -------
+        ndarray of bool, of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.rules(1)[0].matches([[18], [25], [26]]).tolist()
+        [True, True, False]
+        """
         inside = np.ones(_num_samples(X), bool)
         for bound in self.bounds:
             inside &= bound.matches(X)

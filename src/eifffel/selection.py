@@ -77,6 +77,22 @@ class Selection:
         bounded, the largest.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
+
+    See Also
+    --------
+    FairnessPath.select : Makes one.
+    FairnessPath.verdict : Whether its bound holds on other rows.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
+    >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
+    >>> choice = path.select(epsilon=0.05)
+    >>> choice.step, choice.met, choice.pair, choice.selection_rates, choice.accuracy_drop
+    (1, True, ('m', 'f'), (1.0, 1.0), 0.25)
     """
 
     step: int
@@ -138,7 +154,24 @@ class Selection:
         return self.rate_ratio < self.ratio if self.ratio is not None else -self.discrimination > (self.epsilon or 0)
 
     def told(self) -> dict[str, Any]:
-        """Everything as plain data, but for the numbers of groups that are `hidden`."""
+        """Everything as plain data, but for the numbers of groups that are `hidden`.
+
+        Returns
+        -------
+        dict
+            The attributes by their names; ``None`` in the place of each number that is hidden.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
+        >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
+        >>> told = path.select(epsilon=0.05).told()
+        >>> told["epsilon"], told["n_rows"]  # there are two people in each group
+        (0.05, [None, None])
+        """
         rates, n_rows = (
             [None if hide else value for hide, value in zip(self.hidden, values, strict=True)]
             for values in (self.selection_rates, self.n_rows)

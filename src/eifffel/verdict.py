@@ -86,17 +86,36 @@ class Verdict:
     certain : bool
         Whether that is so for the whole interval, or for none of it.
     step : int
+        That was judged.
     epsilon, ratio : float or None
         The bound.
     discrimination : float
+        Of the step, on these rows.
     interval : tuple of two floats, or None
         Two-sided, 95% or of the confidence that was asked for; ``None`` for weighted rows.
     accuracy : float or None
         ``None`` where the rows have no labels.
     rows : str
+        What they are called, such as ``"measured rows"``.
     n_rows : tuple of ints
         In each group that is compared.
     heading, sentence : str
+        The verdict in a few words, and with all numbers.
+
+    See Also
+    --------
+    FairnessPath.verdict : Makes one.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
+    >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
+    >>> verdict = path.verdict(path.select(epsilon=0.05))
+    >>> verdict.holds, verdict.certain, verdict.heading
+    (True, False, 'Within the bound, but it may be chance')
     """
 
     holds: bool
