@@ -9,15 +9,17 @@ import numpy as np
 from eifffel._validation import check_choice, check_number, listed
 from eifffel.groups import Groups, show_group
 
+__all__ = ["ALIASES", "CONSTRAINTS", "Constraint", "make_constraint"]
+
 DEMOGRAPHIC_PARITY = "demographic_parity"
-# The labels whose rows each rate is of; None is every row. The metric is the largest difference of such a rate.
 CONSTRAINTS: dict[str, tuple[int | None, ...]] = {
     DEMOGRAPHIC_PARITY: (None,),
     "equal_opportunity": (1,),
     "predictive_equality": (0,),
     "equalized_odds": (1, 0),
 }
-# As fairlearn calls them: constraints of its ThresholdOptimizer, and classes of its reductions.
+"""The labels whose rows each rate is of; ``None`` is every row. The metric is the largest difference of such a rate."""
+
 ALIASES = {
     "DemographicParity": DEMOGRAPHIC_PARITY,
     "TruePositiveRateParity": "equal_opportunity",
@@ -28,6 +30,8 @@ ALIASES = {
     "true_negative_rate_parity": "predictive_equality",
     "EqualizedOdds": "equalized_odds",
 }
+"""As fairlearn calls them: constraints of its ThresholdOptimizer, and classes of its reductions."""
+
 # What the rates are called, by the label of their rows.
 RATES = {None: "selection rate", 1: "true positive rate", 0: "false positive rate"}
 # Smaller groups are left out of the bound, unless it is between two.
@@ -62,6 +66,18 @@ class Constraint:
         Whether each is bounded; those of too few rows are not.
     min_rows : int
         How many those are.
+
+    See Also
+    --------
+    make_constraint : Makes one.
+
+    Examples
+    --------
+    >>> from eifffel.constraints import make_constraint
+    >>> from eifffel.groups import read_groups
+    >>> constraint = make_constraint("equal_opportunity", read_groups(["f", "m"], privileged="m"))
+    >>> constraint.words
+    'privileged minus unprivileged true positive rate'
     """
 
     name: str
@@ -219,7 +235,34 @@ class Constraint:
 
 
 def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROUP_ROWS) -> Constraint:
-    """A constraint by its name for groups, all of them bounded."""
+    """A constraint by its name for groups, all of them bounded.
+
+    Parameters
+    ----------
+    name : str
+        One of `CONSTRAINTS`, or of fairlearn's names in `ALIASES`.
+    groups : Groups
+        As `eifffel.groups.read_groups` reads them, or ``path.grouping``.
+    min_group_rows : int
+        Fewer rows than these are too few, once `Constraint.on_rows` is told how many there are.
+
+    Returns
+    -------
+    Constraint
+
+    Raises
+    ------
+    ValueError
+        If the name is not known.
+
+    Examples
+    --------
+    >>> from eifffel.constraints import make_constraint
+    >>> from eifffel.groups import read_groups
+    >>> constraint = make_constraint("demographic_parity", read_groups(["f", "m", "x"]))
+    >>> constraint.names, len(constraint.pairs)  # each with each, in both directions
+    (('f', 'm', 'x'), 6)
+    """
     name = check_constraint(name)
     check_number("min_group_rows", min_group_rows, at_least=0, integer=True)
     members, family, reference, names = [], [], [], []

@@ -39,8 +39,8 @@ class ModelFileError(ValueError):
 class ViewMismatchError(RuntimeError):
     """The decisions rebuilt from the leaves are not those of the model itself.
 
-    A class that overrides ``predict`` or ``predict_proba`` does that: pass the plain ensemble inside it. Of any other
-    model, it is a bug in eifffel, and no edited model is given out.
+    Raised where a class overrides ``predict`` or ``predict_proba``: pass the plain ensemble inside it. Also where an
+    edited model does not decide as its path says: trace or measure again if ``X`` was changed since, else report it.
     """
 
 
@@ -101,8 +101,8 @@ class IndistinctGroupsWarning(UserWarning):
 class NarrowProbabilitiesWarning(UserWarning):
     """The probabilities of an edited forest lie much nearer the cut-off than before.
 
-    Its decisions are right, but its probabilities should not be read as such: choose a step nearer the model as it
-    came, or ``strategy="leaf"``. ``path.scale(step)`` is the factor.
+    Its decisions are as measured. Calibrate the edited model, or take ``strategy="leaf"``; ``path.scale(step)`` is the
+    factor by which leaves were scaled.
     """
 
 

@@ -1,6 +1,7 @@
-"""95% intervals of rates, of their differences and of their ratios, from counts; arrays in, arrays out.
+"""Intervals of rates, of their differences and of their ratios, from counts; arrays in, arrays out.
 
-Each returns ``low`` and ``high``, NaN where there is nothing to count.
+Intervals are ``low`` and ``high``, of 95% unless another confidence is given; limits are one-sided. NaN where there is
+nothing to count.
 """
 
 from functools import cache
@@ -10,6 +11,8 @@ from scipy.special import betaincinv
 from scipy.stats import norm
 
 from eifffel import _interval_kernels
+
+__all__ = ["difference_interval", "difference_limit", "rate_interval", "ratio_interval", "ratio_limit"]
 
 CONFIDENCE = 0.95
 # With fewer decisions of either kind in a group, approximate limits of differences are not trusted.
@@ -22,7 +25,25 @@ def _quantile(confidence: float) -> float:
 
 
 def rate_interval(part: np.ndarray, whole: np.ndarray, confidence: float = CONFIDENCE) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's score interval of ``part / whole``."""
+    """Wilson's score interval of ``part / whole``.
+
+    Parameters
+    ----------
+    part, whole : array-like of counts
+        The favourable ones and all; broadcast against each other.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : ndarray
+
+    Examples
+    --------
+    >>> from eifffel.intervals import rate_interval
+    >>> low, high = rate_interval(80, 100)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.71 to 0.87
+    """
     part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
     z = _quantile((1 + confidence) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -42,7 +63,29 @@ def difference_interval(
     other_whole: np.ndarray,
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The interval of ``part / whole - other_part / other_whole`` between two one-sided limits."""
+    """The interval of ``part / whole - other_part / other_whole`` between two one-sided limits.
+
+    Parameters
+    ----------
+    part, whole, other_part, other_whole : array-like of counts
+        The favourable ones and all, of two groups; broadcast against each other.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : ndarray
+
+    See Also
+    --------
+    difference_limit : What each of the two is.
+
+    Examples
+    --------
+    >>> from eifffel.intervals import difference_interval
+    >>> low, high = difference_interval(60, 100, 40, 100)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.06 to 0.33
+    """
     one_sided = (1 + confidence) / 2
     high = difference_limit(part, whole, other_part, other_whole, one_sided)
     return -difference_limit(other_part, other_whole, part, whole, one_sided), high
@@ -55,6 +98,23 @@ def difference_limit(
 
     Where a group has fewer than `FEW` of either decision the test errs too often, and the limit is no smaller than the
     one that exact limits of the two rates give.
+
+    Parameters
+    ----------
+    part, whole, other_part, other_whole : array-like of counts
+        The favourable ones and all, of two groups; broadcast against each other.
+    confidence : float in (0, 1)
+        One-sided.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from eifffel.intervals import difference_limit
+    >>> print(f"{difference_limit(60, 100, 40, 100, 0.95):.2f}")
+    0.31
     """
     part, whole, other_part, other_whole = (
         np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
@@ -113,6 +173,26 @@ def ratio_limit(
     """The upper limit of ``ratio * part / whole - other_part / other_whole``, from exact limits of the two rates.
 
     Where it is at most 0, the second rate is, with this confidence, at least ``ratio`` times the first.
+
+    Parameters
+    ----------
+    part, whole, other_part, other_whole : array-like of counts
+        The favourable ones and all, of two groups; broadcast against each other.
+    ratio : float in (0, 1]
+        0.8 for the four-fifths rule.
+    confidence : float in (0, 1)
+        One-sided.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from eifffel.intervals import ratio_limit
+    >>> limit = ratio_limit([60, 600], [100, 1000], [57, 570], [100, 1000], 0.8, 0.95)
+    >>> (limit <= 0).tolist()  # a ratio of 0.95 of 200 people is not yet sure to be 0.8
+    [False, True]
     """
     part, whole, other_part, other_whole = (
         np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
@@ -127,7 +207,26 @@ def ratio_interval(
     other_whole: np.ndarray,
     confidence: float = CONFIDENCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Koopman's score interval of the ratio of two rates; NaN where the second of them is 0."""
+    """Koopman's score interval of the ratio of two rates; NaN where the second of them is 0.
+
+    Parameters
+    ----------
+    part, whole, other_part, other_whole : array-like of counts
+        The favourable ones and all, of two groups; broadcast against each other.
+    confidence : float in (0, 1)
+
+    Returns
+    -------
+    low, high : ndarray
+        Of ``part / whole`` divided by ``other_part / other_whole``.
+
+    Examples
+    --------
+    >>> from eifffel.intervals import ratio_interval
+    >>> low, high = ratio_interval(40, 100, 60, 100)
+    >>> print(f"{low:.2f} to {high:.2f}")
+    0.50 to 0.88
+    """
     critical = _quantile((1 + confidence) / 2)
     given = np.broadcast_arrays(*(np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)))
     counts = [np.ravel(count) for count in given]

@@ -24,6 +24,23 @@ from eifffel.coding import Coding
 from eifffel.groups import EACH, Groups, read_groups
 from eifffel.values import ERROR
 
+__all__ = [
+    "METRICS",
+    "accuracy",
+    "balanced_accuracy",
+    "demographic_parity_difference",
+    "demographic_parity_ratio",
+    "discrimination",
+    "equal_opportunity_difference",
+    "equal_opportunity_ratio",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "measure",
+    "predictive_equality_difference",
+    "predictive_equality_ratio",
+    "selection_rate",
+]
+
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -36,7 +53,25 @@ def need_labels(totals: np.ndarray) -> None:
 
 
 def selection_rate(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P(g=1 | S) for each group, shape (..., 2)."""
+    """P(g=1 | S) for each group, the share of favourable decisions.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (..., n_groups)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import selection_rate
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> selection_rate(favorable, totals).tolist()
+    [0.375, 0.75]
+    """
     return _ratio(favorable.sum(axis=-1), totals.sum(axis=-1))
 
 
@@ -44,6 +79,23 @@ def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """P(g=1 | S=1) - P(g=1 | S=0), signed, of two groups; of more, the largest difference, without sign.
 
     Of two, one division of two exact integers, so that a difference of 1/20 is the float 0.05 and meets that bound.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import discrimination
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(discrimination(favorable, totals))
+    0.375
     """
     if totals.shape[-2] > 2:
         return demographic_parity_difference(favorable, totals)
@@ -53,14 +105,50 @@ def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def demographic_parity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of selection rates, without sign."""
+    """The largest difference of selection rates, without sign.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import demographic_parity_difference
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(demographic_parity_difference(favorable, totals))
+    0.375
+    """
     if totals.shape[-2] == 2:
         return np.abs(discrimination(favorable, totals))
     return _spread(selection_rate(favorable, totals))
 
 
 def demographic_parity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest selection rate divided by the largest."""
+    """The smallest selection rate divided by the largest.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import demographic_parity_ratio
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(demographic_parity_ratio(favorable, totals))
+    0.5
+    """
     return _smallest_share(selection_rate(favorable, totals))
 
 
@@ -72,46 +160,230 @@ def n_correct(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Share of the rows whose decision is their label."""
+    """Share of the rows whose decision is their label.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import accuracy
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(accuracy(favorable, totals))
+    0.6875
+    """
     return _ratio(n_correct(favorable, totals), totals.sum())
 
 
 def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Mean of the recalls of the two classes."""
+    """Mean of the recalls of the two classes.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import balanced_accuracy
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(balanced_accuracy(favorable, totals))
+    0.6875
+    """
     need_labels(totals)
     rate = _ratio(favorable.sum(axis=-2), totals.sum(axis=-2))
     return (rate[..., 1] + 1 - rate[..., 0]) / 2
 
 
 def equal_opportunity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of true positive rates, without sign."""
+    """The largest difference of true positive rates, without sign.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import equal_opportunity_difference
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(equal_opportunity_difference(favorable, totals))
+    0.5
+    """
     return _spread(_label_rate(favorable, totals, 1))
 
 
 def equal_opportunity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest true positive rate divided by the largest."""
+    """The smallest true positive rate divided by the largest.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import equal_opportunity_ratio
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(equal_opportunity_ratio(favorable, totals))
+    0.5
+    """
     return _smallest_share(_label_rate(favorable, totals, 1))
 
 
 def predictive_equality_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of false positive rates, without sign."""
+    """The largest difference of false positive rates, without sign.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import predictive_equality_difference
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(predictive_equality_difference(favorable, totals))
+    0.25
+    """
     return _spread(_label_rate(favorable, totals, 0))
 
 
 def predictive_equality_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest false positive rate divided by the largest."""
+    """The smallest false positive rate divided by the largest.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import predictive_equality_ratio
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(predictive_equality_ratio(favorable, totals))
+    0.5
+    """
     return _smallest_share(_label_rate(favorable, totals, 0))
 
 
 def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The larger of the differences of true and of false positive rates."""
+    """The larger of the differences of true and of false positive rates.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import equalized_odds_difference
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(equalized_odds_difference(favorable, totals))
+    0.5
+    """
     return np.maximum(
         equal_opportunity_difference(favorable, totals), predictive_equality_difference(favorable, totals)
     )
 
 
 def equalized_odds_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smaller of the ratios of true and of false positive rates."""
+    """The smaller of the ratios of true and of false positive rates.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray
+        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    ValueError
+        If the rows have no labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.metrics import equalized_odds_ratio
+    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
+    >>> float(equalized_odds_ratio(favorable, totals))
+    0.5
+    """
     return np.minimum(equal_opportunity_ratio(favorable, totals), predictive_equality_ratio(favorable, totals))
 
 
@@ -142,6 +414,7 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "predictive_equality_difference": predictive_equality_difference,
     "predictive_equality_ratio": predictive_equality_ratio,
 }
+"""The metrics by name: what `measure` and `FairnessPath.metric` know. One more entry, and both know it too."""
 
 
 # Of all people, whatever their group.
@@ -207,6 +480,20 @@ def measure(
     missing : {"error", "own-group", "drop"}
         What becomes of rows without a group.
     sample_weight : array-like of shape (n_rows,), optional
+
+    Returns
+    -------
+    float
+        NaN where a rate is undefined.
+
+    Raises
+    ------
+    ValueError
+        If the metric is not known, or labels, decisions or groups are not what they should be.
+
+    See Also
+    --------
+    FairnessPath.metric : The same for every step of a path.
 
     Examples
     --------
