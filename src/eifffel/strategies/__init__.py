@@ -1,4 +1,9 @@
-"""Strategies: rows in their leaves -> order of edits. One file each, one entry in `STRATEGIES`."""
+"""Strategies: rows in their leaves -> order of edits. One file each, one entry in `STRATEGIES`.
+
+To write one that flips leaves in another order, write a function that gives a `FlipOrder`; for another kind of edit,
+derive a class from `EditOrder`. `Strategy` says what such a function is given. Under a name in `STRATEGIES`,
+`eifffel.trace_path` takes it as ``strategy``.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,11 +33,36 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        View, scoring rows in their leaves, their counts, a constraint, a direction, a function that draws a sample of
-        the scoring rows, and one that draws a sample of those that steps will be measured on, whose groups and labels
-        are not for it to see, or ``None`` where these are the same -> `EditOrder`.
+        ``order(view, scored, counts, constraint, *, direction, draw, draw_ahead, n_jobs) -> EditOrder``, where
+
+        - ``view``, an `EnsembleView`, is the model;
+        - ``scored``, `RowsInLeaves`, are the scoring rows in their leaves, and ``counts``, `LeafCounts`, how many of
+          each group and label are in each leaf;
+        - ``constraint``, a `Constraint`, is what is to be bounded, and ``direction`` which way decisions may change;
+        - ``draw()`` draws a sample of the scoring rows, as `PlacedRows`, and ``draw_ahead()`` one of the rows that
+          steps will be measured on, whose groups and labels are not for it to see; ``draw_ahead`` is ``None`` where
+          these are the same.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
+
+    Examples
+    --------
+    All that ``"leaf"`` flips, in a single step:
+
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> from eifffel.strategies import STRATEGIES, Strategy
+    >>> def order_at_once(*given, **options):
+    ...     order = STRATEGIES["leaf"].order(*given, **options)
+    ...     return replace(order, step=np.ones_like(order.step), aim=min(order.n_steps, 1))
+    >>> STRATEGIES["once"] = Strategy(order_at_once, flips=True)
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> trace_path(tree, age, paid, sensitive_features=sex, strategy="once").discrimination.tolist()
+    [0.5, -0.5]
+    >>> del STRATEGIES["once"]
     """
 
     order: Callable[..., EditOrder]
@@ -83,6 +113,7 @@ STRATEGIES: dict[str, Strategy] = {
     "tree": _by_score(order_trees),
     "shift": Strategy(_by_sample, flips=False),
 }
+"""The strategies by name, which `eifffel.trace_path` takes; one more entry, and it takes that too."""
 
 __all__ = [
     "ANY",
@@ -93,6 +124,7 @@ __all__ = [
     "EditOrder",
     "FlipOrder",
     "ShiftOrder",
+    "Strategy",
     "order_leaves",
     "order_shift",
     "order_trees",
@@ -105,7 +137,34 @@ def resolve_strategy(
 ) -> str:
     """The strategy by its name: ``"auto"`` is leaf where leaves vote and one difference is bounded, else shift.
 
-    Raises if the ensemble cannot be edited in this way.
+    Parameters
+    ----------
+    strategy : str
+        ``"auto"``, or a name in `STRATEGIES`.
+    view : EnsembleView, or a class of them
+        The model; where it is not yet fitted, the class of its view.
+    constraint : Constraint, optional
+        What is to be bounded, where it is known.
+
+    Returns
+    -------
+    str
+        A name in `STRATEGIES`.
+
+    Raises
+    ------
+    ValueError
+        If the name is not known.
+    UnsupportedModelError
+        If the ensemble cannot be edited in this way.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    >>> from eifffel.ensembles import find_view
+    >>> from eifffel.strategies import resolve_strategy
+    >>> [resolve_strategy("auto", find_view(c())) for c in (RandomForestClassifier, HistGradientBoostingClassifier)]
+    ['leaf', 'shift']
     """
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     if strategy == AUTO:

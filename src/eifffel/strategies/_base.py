@@ -16,10 +16,30 @@ DIRECTIONS = (ANY, UP)
 class EditOrder(ABC):
     """The steps of a path: which leaves are edited at each, and what rows are decided then.
 
+    A kind of edit derives from it and says what is abstract here: `safest`, `positions`, `leaves_at`, `step_of`,
+    `edit`, `outcomes` and `replay`. What it holds is stored with a path; its type must be in
+    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded. Leaves are numbered over the whole ensemble, as an
+    `EnsembleView` has them. The model that `edit` makes must decide as `replay` counts: `FairnessPath.model_at` checks
+    it.
+
     Attributes
     ----------
     score : ndarray of shape (n_leaves,)
         Why each leaf of the ensemble is edited; 0 or NaN where it is not.
+
+    See Also
+    --------
+    FlipOrder : Leaves flipped one after another.
+    ShiftOrder : All leaves moved along one direction.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> order = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex).order
+    >>> order.n_steps, order.n_edited(1), order.leaves_at(2).tolist()
+    (2, 1, [0, 1])
     """
 
     score: np.ndarray
@@ -42,7 +62,11 @@ class EditOrder(ABC):
     def on_rows(
         self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
     ) -> "EditOrder":
-        """The same edits with the steps that rows in these leaves can tell apart; ``some`` of them, if they are."""
+        """The same edits with the steps that rows in these leaves can tell apart.
+
+        Asked of strategies that do not flip. ``index`` has the leaf of each row in each tree, as `EnsembleView.apply`
+        gives it; ``some`` says that these are a sample of the rows.
+        """
         return self
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
@@ -67,11 +91,14 @@ class EditOrder(ABC):
 
     @abstractmethod
     def step_of(self, leaves: np.ndarray) -> np.ndarray:
-        """The first step at which each of these leaves is edited."""
+        """The first step at which each of these leaves is edited, shape of ``leaves``."""
 
     @abstractmethod
     def edit(self, view: EnsembleView, step: int) -> tuple[np.ndarray, float]:
-        """The leaf values at a step, and the factor by which they were scaled to stay probabilities."""
+        """The leaf values at a step, as `EnsembleView.write` takes them, and the factor they were scaled by.
+
+        The factor keeps them probabilities; 1 where nothing had to be scaled.
+        """
 
     @abstractmethod
     def outcomes(self, view: EnsembleView, leaves: np.ndarray, step: int) -> list[str]:

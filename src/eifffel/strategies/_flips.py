@@ -28,6 +28,19 @@ class FlipOrder(EditOrder):
         The score for which each leaf is flipped, NaN where it is not.
     aim : int
         The step at which the trees, by their own counts, discriminate least.
+
+    See Also
+    --------
+    order_leaves, order_trees : Make one of the scores of leaves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.strategies import FlipOrder
+    >>> score = np.array([np.nan, 0.5, np.nan, 1.5, 2.0])  # of five leaves, three are flipped
+    >>> order = FlipOrder(leaf=np.array([4, 3, 1]), step=np.array([1, 1, 2]), score=score, aim=2)
+    >>> order.n_steps, order.positions.tolist(), order.leaves_at(1).tolist()
+    (2, [0, 2, 3], [4, 3])
     """
 
     leaf: np.ndarray

@@ -70,6 +70,19 @@ class ShiftOrder(EditOrder):
         The weight of a row in what is bounded, by its group and label, which the direction foretells.
     aim : float
         The lambda at which all differences should be least; infinite where there is one, which falls on and on.
+
+    See Also
+    --------
+    order_shift : Fits the direction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.strategies import ShiftOrder
+    >>> direction, target = np.array([0.2, 0.0, -0.5]), np.array([[-2.0, -2.0], [2.0, 2.0]])
+    >>> order = ShiftOrder(score=direction, reach=np.array([0.0, 0.5, 0.8]), target=target, aim=np.inf)
+    >>> order.n_steps, order.n_edited(1), order.leaves_at(1).tolist()  # the most shifted first
+    (2, 2, [2, 0])
     """
 
     score: np.ndarray
@@ -194,15 +207,46 @@ def order_shift(
 ) -> ShiftOrder:
     """The direction for these rows; its steps come from the rows it is put `on_rows` of.
 
-    ``direction="up"`` takes nothing off any leaf. It is fitted so: where leaves correct each other, as in boosted
-    ensembles, the free direction with its positive part left out would spoil many decisions.
-
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
 
-    ``ahead`` are the rows that steps will be measured on, if they are others: the scores that the model gives them tell
-    how sure it is of people whom it has not seen. Where their features give the group away, several groups are then
-    weighed to suit these very people, who can no longer certify a bound.
+    Parameters
+    ----------
+    view : EnsembleView
+    placed : PlacedRows
+        The scoring rows, or a sample of them, in their leaves.
+    counts : LeafCounts
+        Not used here; every order of a strategy is given it.
+    constraint : Constraint
+        What is to be bounded.
+    direction : {"any", "up"}
+        ``"up"`` takes nothing off any leaf. It is fitted so: where leaves correct each other, as in boosted ensembles,
+        the free direction with its positive part left out would spoil many decisions.
+    ahead : PlacedRows, optional
+        The rows that steps will be measured on, if they are others: the scores that the model gives them tell how sure
+        it is of people whom it has not seen. Where their features give the group away, several groups are then weighed
+        to suit these very people, who can no longer certify a bound.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ShiftOrder
+        With step 0 alone.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path, view_ensemble
+    >>> from eifffel.placing import PlacedRows
+    >>> from eifffel.strategies import order_shift
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> path, view = trace_path(tree, age, paid, sensitive_features=sex), view_ensemble(tree)
+    >>> placed = PlacedRows(age, view.apply(view.check_rows(age)), path.at_hand.rows, "scoring rows")
+    >>> order = order_shift(view, placed, path.leaf_counts, path.constraint)
+    >>> (order.score > 0).tolist()  # the leaf of 20 is raised, that of all others lowered
+    [False, True]
     """
     rows = placed.rows
     n_rows = min(placed.n_rows or len(placed), MOST_KINDS)

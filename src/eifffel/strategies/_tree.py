@@ -7,7 +7,33 @@ from eifffel.strategies._flips import FlipOrder, make_order
 
 
 def order_trees(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
-    """One step per tree that has candidates, in the order of its leaves; ties go to the lowest tree."""
+    """One step per tree that has candidates, in the order of its leaves: EiFFFeL-TF. Ties go to the lowest tree.
+
+    Parameters
+    ----------
+    scores : LeafScores
+        From `eifffel.scoring.score_leaves`.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    FlipOrder
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path, view_ensemble
+    >>> from eifffel.scoring import score_leaves
+    >>> from eifffel.strategies import order_trees
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> path, view = trace_path(tree, age, paid, sensitive_features=sex), view_ensemble(tree)
+    >>> scores = score_leaves(view, path.leaf_counts, path.constraint, np.ones(2, int), view.flippable)
+    >>> order_trees(scores).step.tolist()
+    [1, 1]
+    """
     trees = scores.order_trees(one_by_one=False, n_jobs=n_jobs)
     sizes = np.array([len(tree.leaf) for tree in trees])
     ends = np.cumsum(sizes)
