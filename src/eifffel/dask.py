@@ -21,6 +21,8 @@ from eifffel.strategies import ANY, AUTO
 from eifffel.tracing import trace_batches
 from eifffel.values import ERROR
 
+__all__ = ["measure_path", "trace_path"]
+
 # What so many partitions gave is merged at once.
 MERGED_AT_ONCE = 8
 
@@ -74,6 +76,17 @@ def trace_path(
     FairnessPath
         It holds no rows, so that `model_at` checks what it wrote by reading it back, and not on rows.
 
+    Raises
+    ------
+    ValueError
+        If there is no client, or collections are not partitioned alike.
+    TypeError
+        If rows are no collections of Dask.
+
+    See Also
+    --------
+    measure_path : The same path on other rows.
+
     Examples
     --------
     >>> import dask.array as da
@@ -123,8 +136,42 @@ def measure_path(
 ) -> FairnessPath:
     """`FairnessPath.measure` for Dask collections: the same path on other rows, counted where they are.
 
-    ``path.verdict(selection)`` of what comes out says whether a bound still holds there. The parameters are those of
-    `trace_path`, and ``y`` may be ``None``.
+    ``path.verdict(selection)`` of what comes out says whether a bound still holds there.
+
+    Parameters
+    ----------
+    path : FairnessPath
+        Of `eifffel.trace_path` or `trace_path`.
+    X, y, sensitive_features, sample_weight
+        Dask collections, or names of columns, as in `trace_path`; ``y`` may be ``None``.
+    client : distributed.Client, optional
+        By default the current one.
+    verbose : int
+        Above 0, a progress bar counts partitions.
+
+    Returns
+    -------
+    FairnessPath
+        The same edits, with the counts of these rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `trace_path`, and if rows have a group or a label that the path does not know.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import eifffel.dask
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> path = eifffel.trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+    >>> X, y, s = (da.from_array(column, chunks=2) for column in ([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]))
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
+    ...     later = eifffel.dask.measure_path(path, X, y, sensitive_features=s)
+    >>> later.discrimination.tolist()
+    [0.5, 0.0, -0.5]
     """
     partitions = read_partitions(path.model, find_client(client), X, y, sensitive_features, sample_weight)
     return path.measure_batches(partitions, n_jobs=1, verbose=verbose)

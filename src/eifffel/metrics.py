@@ -171,11 +171,6 @@ def accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
-
     Examples
     --------
     >>> import numpy as np
@@ -198,11 +193,6 @@ def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
 
     Examples
     --------
@@ -229,11 +219,6 @@ def equal_opportunity_difference(favorable: np.ndarray, totals: np.ndarray) -> n
     -------
     ndarray of shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
-
     Examples
     --------
     >>> import numpy as np
@@ -256,11 +241,6 @@ def equal_opportunity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.nda
     Returns
     -------
     ndarray of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
 
     Examples
     --------
@@ -285,11 +265,6 @@ def predictive_equality_difference(favorable: np.ndarray, totals: np.ndarray) ->
     -------
     ndarray of shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
-
     Examples
     --------
     >>> import numpy as np
@@ -313,11 +288,6 @@ def predictive_equality_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.n
     -------
     ndarray of shape (...)
 
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
-
     Examples
     --------
     >>> import numpy as np
@@ -340,11 +310,6 @@ def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.n
     Returns
     -------
     ndarray of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
 
     Examples
     --------
@@ -370,11 +335,6 @@ def equalized_odds_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarra
     Returns
     -------
     ndarray of shape (...)
-
-    Raises
-    ------
-    ValueError
-        If the rows have no labels.
 
     Examples
     --------

@@ -141,6 +141,13 @@ def undo(model: Any) -> Any:
         Of the same class; of a classifier, its estimator before the edit. A model that was edited twice still carries
         the record of the first edit, and can be undone again.
 
+    Raises
+    ------
+    NoRecordError
+        If the model carries no record of an edit.
+    ModelChangedError
+        If it was refitted or edited otherwise since.
+
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier

@@ -74,7 +74,20 @@ class _DiscriminationAware(BaseEstimator):
         return compute_class_weight(self.class_weight, classes=classes, y=classes[label])
 
     def to_sklearn(self) -> Any:
-        """A copy of the fitted model in scikit-learn's own class, which loads where eifffel is not installed."""
+        """A copy of the fitted model in scikit-learn's own class, which loads where eifffel is not installed.
+
+        Returns
+        -------
+        DecisionTreeClassifier or RandomForestClassifier
+
+        Examples
+        --------
+        >>> from eifffel import DiscriminationAwareTreeClassifier
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree = DiscriminationAwareTreeClassifier(random_state=0).fit(age, paid, sensitive_features=sex)
+        >>> type(tree.to_sklearn()).__name__
+        'DecisionTreeClassifier'
+        """
         check_is_fitted(self)
         plain = self._plain()
         learnt = {name: value for name, value in vars(self).items() if name != "_metadata_request"}
@@ -183,11 +196,30 @@ class DiscriminationAwareTreeClassifier(_DiscriminationAware, DecisionTreeClassi
             Without the sensitive attribute, unless the trees are to see it.
         y : array-like of shape (n_rows,)
             Two labels.
-        sensitive_features : array-like of shape (n_rows,)
-            The group of each row, two values. It directs the growth; ``predict`` does not need it.
+        sensitive_features : array-like of shape (n_rows,), data frame or dict of columns
+            The group of each row; of several columns, their combination. It directs the growth; ``predict`` does not
+            need it.
         sample_weight : array-like of shape (n_rows,), optional
         check_input : bool
             Has no effect, the input is always checked; here because DecisionTreeClassifier has it.
+
+        Returns
+        -------
+        DiscriminationAwareTreeClassifier
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not supported, or there are not two labels, and two groups or more.
+
+        Examples
+        --------
+        >>> from eifffel import DiscriminationAwareTreeClassifier
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree = DiscriminationAwareTreeClassifier(random_state=0).fit(age, paid, sensitive_features=sex)
+        >>> int(tree.get_n_leaves()), tree.predict(age).tolist()  # those of 30 and of 40 are of different groups
+        (3, [0, 1, 1, 1])
         """
         return self._learn(X, y, sensitive_features, sample_weight)
 
@@ -197,6 +229,24 @@ class DiscriminationAwareTreeClassifier(_DiscriminationAware, DecisionTreeClassi
         """The values of ``ccp_alpha`` at which the tree loses nodes, as in DecisionTreeClassifier.
 
         Impurities are the mean of those of label and group.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        Bunch
+            With ``ccp_alphas`` and ``impurities``.
+
+        Examples
+        --------
+        >>> from eifffel import DiscriminationAwareTreeClassifier
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree = DiscriminationAwareTreeClassifier(random_state=0)
+        >>> tree.cost_complexity_pruning_path(age, paid, sensitive_features=sex).ccp_alphas.shape
+        (3,)
         """
         targets, weight, _ = self._check_targets(X, y, sensitive_features, sample_weight)
         return self._plain(class_weight=None).cost_complexity_pruning_path(X, targets, sample_weight=weight)
@@ -285,9 +335,30 @@ class DiscriminationAwareForestClassifier(_DiscriminationAware, RandomForestClas
             Without the sensitive attribute, unless the trees are to see it.
         y : array-like of shape (n_rows,)
             Two labels.
-        sensitive_features : array-like of shape (n_rows,)
-            The group of each row, two values. It directs the growth; ``predict`` does not need it.
+        sensitive_features : array-like of shape (n_rows,), data frame or dict of columns
+            The group of each row; of several columns, their combination. It directs the growth; ``predict`` does not
+            need it.
         sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        DiscriminationAwareForestClassifier
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is not supported, or there are not two labels, and two groups or more.
+
+        Examples
+        --------
+        >>> from eifffel import DiscriminationAwareForestClassifier
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(500, random_state=0)
+        >>> forest = DiscriminationAwareForestClassifier(10, random_state=0)
+        >>> forest = forest.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> type(forest.estimators_[0]).__name__, forest.predict(people.data).shape
+        ('DecisionTreeClassifier', (500,))
         """
         return self._learn(X, y, sensitive_features, sample_weight)
 

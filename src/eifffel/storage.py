@@ -76,6 +76,19 @@ def save(model: Any, path: str | Path, *, overwrite: bool = False, trusted: Sequ
         Types of your own, such as ``"my_package.MyTransformer"``, that the model holds beside `TRUSTED_TYPES`. They
         must be named again to load the file.
 
+    Raises
+    ------
+    ModelFileError
+        If the model holds types that `load` would refuse.
+    ModuleNotFoundError
+        If skops is not installed.
+    OSError
+        If the file exists and ``overwrite`` is not said, or it cannot be written.
+
+    See Also
+    --------
+    load : Reads it.
+
     Examples
     --------
     >>> import tempfile
@@ -135,6 +148,34 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     -------
     model
         As it was saved; an edited one carries the record of its edit, for `undo`.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, it holds no model, it is damaged, or it is not safe to load; the message says which.
+
+    Warns
+    -----
+    StoredVersionWarning
+        If it was written with other versions of eifffel or of the model's library.
+    PickleWarning
+        If it is a pickle, and ``allow_pickle`` is said.
+
+    See Also
+    --------
+    save : Writes such a file.
+    undo : The model as it was before its edit.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import eifffel
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     eifffel.save(DecisionTreeClassifier().fit([[20], [30]], [0, 1]), f"{folder}/model.skops")
+    ...     model = eifffel.load(f"{folder}/model.skops")
+    >>> model.predict([[18], [40]]).tolist()
+    [0, 1]
     """
     path = Path(path)
     data = _read(path)

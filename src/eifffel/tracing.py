@@ -129,6 +129,27 @@ def trace_path(
     -------
     FairnessPath
 
+    Raises
+    ------
+    UnsupportedModelError
+        If the leaves of the model cannot be edited, or not by this strategy.
+    ValueError, TypeError
+        If rows, labels or groups are not what they should be, or a parameter is not; the message says what to do.
+    ViewMismatchError
+        If the leaves do not give the model's own decisions, as where a class overrides ``predict``.
+
+    Warns
+    -----
+    PrivilegedGroupWarning
+        If the model does not favour the group given as privileged.
+    IndistinctGroupsWarning
+        If a shift would cost much, because the leaves hardly tell the groups apart.
+
+    See Also
+    --------
+    EiFFFeLClassifier : Trains the model, too.
+    eifffel.dask.trace_path : For rows on many machines.
+
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestClassifier

@@ -41,6 +41,10 @@ class PreProcessor(MetaClassifier):
         sample_weight : array-like of shape (n_rows,), optional
         **fit_params
             Passed on to the ``fit`` of the estimator.
+
+        Returns
+        -------
+        self
         """
         self._check_estimator()
         if self._frozen:
@@ -55,13 +59,33 @@ class PreProcessor(MetaClassifier):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Decide; no sensitive attribute is needed."""
+        """Decide; no sensitive attribute is needed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels of ``classes_``.
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
 
     @available_if(_estimator_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities of the estimator, columns in the order of ``classes_``."""
+        """Class probabilities of the estimator.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Columns in the order of ``classes_``.
+        """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
 
@@ -95,6 +119,10 @@ class PostProcessor(HeldOutClassifier):
             For training, and to count the rows chosen on.
         **fit_params
             Passed on to the ``fit`` of the estimator.
+
+        Returns
+        -------
+        self
         """
         self._check_estimator()
         self._check_split_parameters(
@@ -119,12 +147,35 @@ class PostProcessor(HeldOutClassifier):
         X : array-like of shape (n_rows, n_features)
         sensitive_features : array-like of shape (n_rows,)
             The group of each row; there is no decision without it.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If ``sensitive_features`` is missing.
         """
         favorable = self._draw(self._probability_of(X, sensitive_features))
         return self._coding.decode(favorable)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
-        """Accuracy of ``predict``."""
+        """Accuracy of ``predict``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y, sample_weight : array-like of shape (n_rows,)
+            Labels, and weights, which are optional.
+        sensitive_features : array-like of shape (n_rows,)
+            As in `predict`.
+
+        Returns
+        -------
+        float
+        """
         return accuracy_score(y, self.predict(X, sensitive_features=sensitive_features), sample_weight=sample_weight)
 
     def _probability_of(self, X: Any, sensitive_features: Any) -> np.ndarray:
@@ -176,13 +227,28 @@ class RandomisedPostProcessor(PostProcessor):
         return self
 
     def favorable_probability(self, X: Any, *, sensitive_features: Any = None) -> np.ndarray:
-        """The probability with which ``predict`` decides each row favourably, shape (n_rows,)."""
+        """The probability with which ``predict`` decides each row favourably.
+
+        Parameters
+        ----------
+        X, sensitive_features
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self._probability_of(X, sensitive_features)
 
     def expected_rates(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> dict[Any, dict[str, float]]:
         """The rates that decisions have on average over all draws.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, sample_weight
+            As in `score`.
 
         Returns
         -------

@@ -120,6 +120,30 @@ class DFRF(ClassifierMixin, BaseEstimator):
             The group of each row, two values.
         sample_weight : array-like of shape (n_rows,), optional
             For the trees, their parity and the ridge.
+
+        Returns
+        -------
+        DFRF
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If more than ``max_rejected`` trees are not fair enough, or a parameter makes no sense.
+
+        Warns
+        -----
+        UserWarning
+            If a column that the trees see is the group by another name.
+
+        Examples
+        --------
+        >>> from eifffel.baselines import DFRF
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(500, random_state=0)
+        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
+        >>> len(clf.fit(people.data, people.target, sensitive_features=people.sensitive).estimators_)
+        5
         """
         check_number("n_estimators", self.n_estimators, at_least=1, integer=True)
         check_number("max_depth", self.max_depth, at_least=1, integer=True, optional=True)
@@ -150,12 +174,53 @@ class DFRF(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Decide; no sensitive attribute is needed."""
+        """Decide; no sensitive attribute is needed.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            With the columns that ``fit`` had, the sensitive ones too.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels of ``classes_``.
+
+        Examples
+        --------
+        >>> from eifffel.baselines import DFRF
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(500, random_state=0)
+        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> set(clf.predict(people.data).tolist()) <= {0, 1}
+        True
+        """
         second = self.decision_function(X) > 0
         return self.classes_[second.astype(np.intp)]
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The ridge's score: above 0 for the second class."""
+        """The ridge's score: above 0 for the second class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Examples
+        --------
+        >>> from eifffel.baselines import DFRF
+        >>> from eifffel.datasets import make_biased_classification
+        >>> people = make_biased_classification(500, random_state=0)
+        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
+        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+        >>> ((clf.decision_function(people.data) > 0) == clf.predict(people.data)).all().item()
+        True
+        """
         check_is_fitted(self, "ridge_")
         features = validate_data(
             self, X, reset=False, dtype=np.float32, accept_sparse="csr", ensure_all_finite="allow-nan"

@@ -78,6 +78,15 @@ def fetch_adult(
     ------
     DatasetError
         If a file cannot be had or is not the published one.
+    ModuleNotFoundError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from eifffel.datasets import fetch_adult
+    >>> people = fetch_adult()  # doctest: +SKIP
+    >>> people.data.shape, people.sensitive_columns  # doctest: +SKIP
+    ((45222, 103), ['sex_Male'])
     """
     pd = import_pandas()
     data, test = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)

@@ -70,6 +70,15 @@ def fetch_bank(
     ------
     DatasetError
         If the file cannot be had or is not the published one.
+    ModuleNotFoundError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from eifffel.datasets import fetch_bank
+    >>> people = fetch_bank()  # doctest: +SKIP
+    >>> people.data.shape, people.sensitive_columns  # doctest: +SKIP
+    ((45211, 51), ['age_25_or_more'])
     """
     pd = import_pandas()
     (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)

@@ -65,6 +65,15 @@ def fetch_compas(
     ------
     DatasetError
         If the file cannot be had or is not the published one.
+    ModuleNotFoundError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from eifffel.datasets import fetch_compas
+    >>> people = fetch_compas()  # doctest: +SKIP
+    >>> people.data.shape, people.sensitive_columns  # doctest: +SKIP
+    ((7214, 13), ['race_not_African-American'])
     """
     pd = import_pandas()
     (content,) = read_files(FILES, data_home=data_home, download_if_missing=download_if_missing, verbose=verbose)

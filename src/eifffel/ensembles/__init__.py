@@ -68,6 +68,26 @@ def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:
         TunedThresholdClassifierCV or FrozenEstimator around one.
     favorable : label, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans.
+
+    Returns
+    -------
+    EnsembleView
+        What eifffel reads of a model: ``n_trees``, ``n_leaves``, ``leaf_value``, and more.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the model is of another class, or trained in a mode, whose leaves cannot be edited.
+    NotFittedError
+        If it is not fitted.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import view_ensemble
+    >>> view = view_ensemble(DecisionTreeClassifier().fit([[20], [30], [40], [50]], [0, 1, 1, 1]))
+    >>> view.n_trees, view.n_leaves, view.leaf_value.tolist()
+    (1, 2, [[1.0, 0.0], [0.0, 1.0]])
     """
     view = find_view(model)
     around = Around(model)

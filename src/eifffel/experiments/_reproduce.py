@@ -26,7 +26,22 @@ Run = tuple[str, str, int]  # data set, features, seed
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A folder that was looked at, and the runs to make in it."""
+    """A folder that was looked at, and the runs to make in it.
+
+    Attributes
+    ----------
+    folder : Path
+    results : Results
+        Of the runs that were made earlier.
+    wanted, missing : list of tuples (data set, features, seed)
+        All runs, and those that are still to be made.
+    n_trees : int
+    people : dict of Bunch
+        The data sets that are needed.
+    n_jobs : int
+        Runs at a time.
+    verbose : int
+    """
 
     folder: Path
     results: Results
@@ -38,7 +53,12 @@ class Plan:
     verbose: int
 
     def run(self) -> Results:
-        """Make the runs that are missing, then write the page, tables and figures of all."""
+        """Make the runs that are missing, then write the page, tables and figures of all.
+
+        Returns
+        -------
+        Results
+        """
         finished = len(self.wanted) - len(self.missing)
         progress = tqdm(total=len(self.wanted), initial=finished, desc="runs", unit="run", disable=not self.verbose)
         # One process a run, which uses the cores better than threads within it.
@@ -69,7 +89,34 @@ def plan(
     n_jobs: int | None = None,
     verbose: int = 1,
 ) -> Plan:
-    """Check everything that `reproduce` is given, the data and the folder too, before any work is done."""
+    """Check everything that `reproduce` is given, the data and the folder too, before any work is done.
+
+    Parameters
+    ----------
+    out, data, n_seeds, n_trees, data_home, n_jobs, verbose
+        As in `reproduce`.
+
+    Returns
+    -------
+    Plan
+        ``wanted`` and ``missing`` are runs as tuples (data set, features, seed); its ``run()`` makes them.
+
+    Raises
+    ------
+    ValueError
+        If something given makes no sense, or the folder holds other files or runs of another setting.
+    DatasetError
+        If data cannot be had.
+    ModuleNotFoundError
+        If pandas or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from eifffel.experiments import plan
+    >>> planned = plan("results", data="compas", n_seeds=2)  # doctest: +SKIP
+    >>> len(planned.missing), planned.missing[0]  # doctest: +SKIP
+    (4, ('compas', 'with', 0))
+    """
     given = list(protocol.EXPERIMENTS) if data is None else [data] if isinstance(data, str) else data
     names = list(dict.fromkeys(given))
     if not names:
@@ -138,6 +185,21 @@ def reproduce(
     -------
     Results
         ``frame``, a pandas data frame, has one row per run, method and bound.
+
+    Raises
+    ------
+    ValueError, DatasetError, ModuleNotFoundError
+        As in `plan`, before any work is done.
+
+    See Also
+    --------
+    plan : Checks the same, and runs nothing.
+
+    Examples
+    --------
+    >>> from eifffel.experiments import reproduce
+    >>> results = reproduce("results", data="compas", n_seeds=1)  # doctest: +SKIP
+    >>> results.frame.groupby("method")["accuracy"].mean()  # doctest: +SKIP
     """
     planned = plan(
         out, data=data, n_seeds=n_seeds, n_trees=n_trees, data_home=data_home, n_jobs=n_jobs, verbose=verbose

@@ -22,8 +22,29 @@ TYPES = {"epsilon": "float64", "alpha": "float64", "met": "boolean", "n_flips": 
 class Results:
     """The outcomes of all finished runs, kept in a CSV file that is rewritten whole after each.
 
-    ``frame`` is a pandas data frame with one row for each `Outcome`; beside it the number of trees, a fingerprint of
-    the protocol, and the versions that made it.
+    Made by `reproduce`, or by `Results.read` from the ``runs.csv`` that it wrote.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    frame : pandas.DataFrame
+        What it holds.
+
+    Attributes
+    ----------
+    path : Path
+    frame : pandas.DataFrame
+        One row for each `Outcome`, of a run, a method and a bound; beside it the number of trees, a fingerprint of the
+        protocol, and the versions that made it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from eifffel.experiments import Results
+    >>> results = Results.read(Path("no_such_folder/runs.csv"))
+    >>> len(results.frame), {"data", "method", "epsilon", "accuracy"} <= set(results.frame)
+    (0, True)
     """
 
     def __init__(self, path: Path, frame: Any):
@@ -32,7 +53,21 @@ class Results:
 
     @classmethod
     def read(cls, path: Path) -> "Results":
-        """What the file holds; nothing if there is none."""
+        """What the file holds; nothing if there is none.
+
+        Parameters
+        ----------
+        path : Path
+
+        Returns
+        -------
+        Results
+
+        Raises
+        ------
+        ValueError
+            If it cannot be read, or runs in it are not whole.
+        """
         pd = import_optional("pandas", "results need")
         columns = [field.name for field in fields(Outcome)] + MADE_WITH
         if not path.exists():
@@ -48,7 +83,17 @@ class Results:
         return cls(path, frame)
 
     def check_setting(self, n_trees: int) -> None:
-        """Raise if the runs kept were made with another setting: means over both would mean nothing."""
+        """Raise if the runs kept were made with another setting: means over both would mean nothing.
+
+        Parameters
+        ----------
+        n_trees : int
+
+        Raises
+        ------
+        ValueError
+            If they have another number of trees, another protocol or other versions.
+        """
         for name in dict.fromkeys(self.frame["data"]):
             kept = self.frame.loc[self.frame["data"] == name, MADE_WITH].drop_duplicates()
             wanted = (n_trees, protocol.fingerprint(name), made_with())
@@ -59,11 +104,31 @@ class Results:
                 )
 
     def runs(self) -> set[tuple[str, str, int]]:
-        """The finished runs: data set, features, seed."""
+        """The finished runs.
+
+        Returns
+        -------
+        set of tuples (data set, features, seed)
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from eifffel.experiments import Results
+        >>> Results.read(Path("no_such_folder/runs.csv")).runs()
+        set()
+        """
         return set(self.frame[RUN].drop_duplicates().itertuples(index=False, name=None))
 
     def add(self, outcomes: list[Outcome], n_trees: int) -> None:
-        """Keep a finished run, beside what the file holds by now."""
+        """Keep a finished run, beside what the file holds by now.
+
+        Parameters
+        ----------
+        outcomes : list of Outcome
+            All of one run.
+        n_trees : int
+            Of its forests.
+        """
         pd = import_optional("pandas", "results need")
         kept = self.read(self.path)
         run = outcomes[0]

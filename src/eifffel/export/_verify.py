@@ -27,6 +27,20 @@ class ExportCheck:
         The rows that were compared; all have the same label from both.
     largest_difference : float
         The largest difference between two probabilities.
+
+    See Also
+    --------
+    verify_export : Makes one, or raises.
+
+    Examples
+    --------
+    >>> import eifffel
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> age, paid = [[20], [30], [40], [50]], [0, 1, 1, 1]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> check = eifffel.verify_export(tree, eifffel.to_onnx(tree), age)
+    >>> check.n_rows, check.largest_difference
+    (4, 0.0)
     """
 
     n_rows: int
@@ -61,6 +75,10 @@ def verify_export(model: Any, onnx: Any, X: Any, *, tolerance: float = 1e-5, ver
     ------
     ExportMismatchError
         If a label differs, or a probability by more than ``tolerance``; its ``rows`` has the places of these rows.
+    ModelFileError
+        If the ONNX model cannot be read or run.
+    ValueError
+        If it gives something else than labels and a matrix of probabilities, or ``X`` has no rows.
 
     Examples
     --------

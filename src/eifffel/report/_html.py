@@ -15,7 +15,29 @@ def render_html(summary: dict[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        From `summarize`.
+        From `summarize` or `summarize_decisions`.
+
+    Returns
+    -------
+    str
+        HTML, with scripts, styles and charts inside.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If what ``pip install 'eifffel[report]'`` installs is missing.
+
+    See Also
+    --------
+    save_report : Writes it to a file.
+
+    Examples
+    --------
+    >>> from eifffel.report import render_html, summarize_decisions
+    >>> hired, sex = ["yes", "no", "yes", "yes", "no"] * 20, ["f", "f", "m", "m", "m"] * 20
+    >>> page = render_html(summarize_decisions(hired, sensitive_features=sex, favorable="yes"))
+    >>> page.splitlines()[0]
+    '<!DOCTYPE html>'
     """
     jinja2 = import_optional("jinja2", "reports need")
     environment = jinja2.Environment(

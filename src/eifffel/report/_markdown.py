@@ -19,7 +19,19 @@ def render_markdown(summary: dict[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        From `summarize`.
+        From `summarize` or `summarize_decisions`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from eifffel.report import render_markdown, summarize_decisions
+    >>> hired, sex = ["yes", "no", "yes", "yes", "no"] * 20, ["f", "f", "m", "m", "m"] * 20
+    >>> summary = summarize_decisions(hired, sensitive_features=sex, favorable="yes", sensitive_name="sex")
+    >>> render_markdown(summary).splitlines()[0]
+    '# Fairness report: sex'
     """
     return "\n".join(_lines(summary)) + "\n"
 

@@ -41,11 +41,29 @@ def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = 
     Parameters
     ----------
     summary : dict
-        From `summarize`.
+        From `summarize` or `summarize_decisions`.
     path : str or Path
         It is written under a temporary name and renamed.
     overwrite : bool
         Whether a file that exists may be replaced.
+
+    Raises
+    ------
+    ValueError
+        If the name has another ending.
+    OSError
+        If the file exists and ``overwrite`` is not said, or it cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from eifffel.report import save_report, summarize_decisions
+    >>> hired, sex = ["yes", "no", "yes", "yes", "no"] * 20, ["f", "f", "m", "m", "m"] * 20
+    >>> summary = summarize_decisions(hired, sensitive_features=sex, favorable="yes")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_report(summary, f"{folder}/report.md")
+    ...     [file.name for file in pathlib.Path(folder).iterdir()]
+    ['report.md']
     """
     check_report_name(path)
     check_target(Path(path), overwrite=overwrite)
@@ -120,6 +138,10 @@ def render_table(summary: dict[str, Any], name: str, ending: str = ".md") -> str
         card with the fields of the EU's technical documentation.
     ending : {".md", ".csv", ".json"}
 
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> from eifffel.report import render_table, summarize_decisions
@@ -145,6 +167,24 @@ def save_table(summary: dict[str, Any], name: str, path: str | Path, *, overwrit
         It is written under a temporary name and renamed.
     overwrite : bool
         Whether a file that exists may be replaced.
+
+    Raises
+    ------
+    ValueError
+        If the table is not known, or the name of the file has another ending.
+    OSError
+        If the file exists and ``overwrite`` is not said, or it cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from eifffel.report import save_table, summarize_decisions
+    >>> hired, sex = ["yes", "no", "yes", "yes", "no"] * 20, ["f", "f", "m", "m", "m"] * 20
+    >>> summary = summarize_decisions(hired, sensitive_features=sex, favorable="yes")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_table(summary, "four-fifths", f"{folder}/table.csv")
+    ...     pathlib.Path(folder, "table.csv").read_text().count("\\n")  # a head, and two groups
+    3
     """
     check_audit_name(path)
     check_target(Path(path), overwrite=overwrite)

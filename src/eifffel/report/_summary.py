@@ -66,7 +66,19 @@ Summary = dict[str, Any]
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a summary."""
+    """The JSON Schema of a summary, and so of a report in a ``.json`` file.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> from eifffel.report import schema, summarize_decisions
+    >>> summary = summarize_decisions(["yes", "no"] * 20, sensitive_features=["f", "f", "m", "m"] * 10, favorable="yes")
+    >>> sorted(summary) == sorted(schema()["properties"])
+    True
+    """
     text = files("eifffel.report").joinpath("schema.json").read_text(encoding="utf-8")
     parsed: dict[str, Any] = json.loads(text)
     return parsed
@@ -132,6 +144,17 @@ def summarize(
     -------
     dict
         As `schema` describes it. It holds counts and rates, no rows, and no rule about fewer than ten of them.
+
+    Raises
+    ------
+    ValueError
+        If what is given does not fit together, such as a selection of another step than the model's; or if the path
+        counts sample weights, for a report counts people.
+
+    See Also
+    --------
+    summarize_decisions : The same without a model.
+    save_report : Writes a report of it.
 
     Examples
     --------
@@ -252,6 +275,11 @@ def summarize_decisions(
         What the report calls whoever decided, and the scores.
     rows, epsilon, ratio, privileged, constraint, combine, min_group_rows, missing, sensitive_name, about, tell_few
         As in `summarize`.
+
+    Returns
+    -------
+    dict
+        As `schema` describes it.
 
     Examples
     --------
