@@ -33,8 +33,8 @@ X, y, gender = draw_people(400, seed=0)
 tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0).fit(X, y)
 
 # %%
-# :func:`~eifffel.trace_path` puts all flips that lower the difference between the groups into an order, best first. Here
-# we look at the first alone: the leaf as a rule, and how many of these people are in it by group and label. (Where
+# :func:`~eifffel.trace_path` puts all flips that lower the difference between the groups into an order, best first.
+# Here we look at the first alone: the leaf as a rule, and how many of these people are in it by group and label. (Where
 # somebody's value is missing, the rule says whether they fall into the leaf; here nobody's is.)
 
 path = trace_path(tree, X, y, sensitive_features=gender, strategy="leaf")
@@ -45,9 +45,9 @@ for cell in path.cell_names:
 
 # %%
 # These counts give what the flip changes. *Discrimination* is the share of men who are granted the loan minus that of
-# women. The leaf refused, and after the flip it grants: the share of men rises by the men in the leaf over all men, that
-# of women by the women in it over all women. Accuracy gains the people in the leaf whose label is favourable and loses
-# the others.
+# women. The leaf refused, and after the flip it grants: the share of men rises by the men in the leaf over all men,
+# that of women by the women in it over all women. Accuracy gains the people in the leaf whose label is favourable and
+# loses the others.
 
 men, women = (leaf[f"{role}_favorable"] + leaf[f"{role}_unfavorable"] for role in ("privileged", "unprivileged"))
 by_hand = men / (gender == "man").sum() - women / (gender == "woman").sum()
@@ -59,9 +59,9 @@ print("the path: discrimination {:+.4f}, accuracy {:+.4f}".format(*found))
 assert np.allclose(found, (by_hand, gained))
 
 # %%
-# Both are of the people that the tree was trained on. The flip has a price: the tree is less accurate by what is printed
-# above. No other flip of this tree lowers discrimination by as much for each point of accuracy, so it comes first. In the
-# picture its leaf is outlined.
+# Both are of the people that the tree was trained on. The flip has a price: the tree is less accurate by what is
+# printed above. No other flip of this tree lowers discrimination by as much for each point of accuracy, so it comes
+# first. In the picture its leaf is outlined.
 
 incomes, hours = np.meshgrid(np.linspace(8, 90, 300), np.linspace(22, 58, 300))
 points = np.column_stack([incomes.ravel(), hours.ravel()])
@@ -88,10 +88,10 @@ for ax, step, when in zip(axes, (0, 1), ("as it came", "one leaf flipped"), stri
 fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, title="Granted where shaded")
 
 # %%
-# A forest averages its trees, so that one flip moves the score of the people in a leaf only a little. Many are needed, and
-# the order is the same: always the best leaf of the tree that discriminates most. How many is chosen on other people than
-# those that the forest was trained on, here so that discrimination is at most 0.05 for them. They are also those that
-# the numbers are of; the first 400 people are drawn again.
+# A forest averages its trees, so that one flip moves the score of the people in a leaf only a little. Many are needed,
+# and the order is the same: always the best leaf of the tree that discriminates most. How many is chosen on other
+# people than those that the forest was trained on, here so that discrimination is at most 0.05 for them. They are also
+# those that the numbers are of; the first 400 people are drawn again.
 
 training, others = draw_people(4000, seed=1), draw_people(4000, seed=2)
 forest = RandomForestClassifier(50, min_samples_leaf=20, random_state=0).fit(*training[:2])
@@ -106,5 +106,5 @@ for ax, step, when in zip(axes, (0, choice.step), ("as it came", "flipped for ep
     draw_decisions(ax, path.model_at(step), f"Forest, {when}\n{measured}")
 
 # %%
-# The border has turned upright: the edited forest decides by income nearly alone, as it would have to if hours told of the
-# group and of nothing else. No group was asked for to predict, and none will be.
+# The border has turned upright: the edited forest decides by income nearly alone, as it would have to if hours told of
+# the group and of nothing else. No group was asked for to predict, and none will be.

@@ -31,9 +31,9 @@ print(path)
 # %%
 # The whole trade-off
 # -------------------
-# Each point of the line is a model. The square is the forest as it came; to the left of it men and women are granted loans
-# at rates that are nearer to each other, and further down fewer decisions agree with the labels. The labels are past
-# decisions, which favoured men in these data: some of what counts as a loss of accuracy is not to repeat them.
+# Each point of the line is a model. The square is the forest as it came; to the left of it men and women are granted
+# loans at rates that are nearer to each other, and further down fewer decisions agree with the labels. The labels are
+# past decisions, which favoured men in these data: some of what counts as a loss of accuracy is not to repeat them.
 
 display = path.plot(epsilon=0.05)
 
@@ -59,9 +59,9 @@ for epsilon in (0.2, 0.15, 0.1, 0.05, 0.02, 0.01):
     print(f"{epsilon:7}  {each.step:4}  {each.discrimination:14.4f}  {each.accuracy:8.4f}  {each.accuracy_drop:6.4f}")
 
 # %%
-# ``alpha`` limits the drop of accuracy as well. Read it off the picture, or off this: the smallest discrimination that a
-# drop of two points buys. Where both bounds cannot be met ``met`` is ``False``, a warning says so, and the step is the
-# nearest one that keeps ``alpha``.
+# ``alpha`` limits the drop of accuracy as well. Read it off the picture, or off this: the smallest discrimination that
+# a drop of two points buys. Where both bounds cannot be met ``met`` is ``False``, a warning says so, and the step is
+# the nearest one that keeps ``alpha``.
 
 affordable = path.accuracy_drop <= 0.02
 print(f"smallest discrimination for a drop of at most 0.02: {np.abs(path.discrimination[affordable]).min():.4f}")
@@ -72,8 +72,8 @@ print(f"epsilon 0.1 and alpha 0.02 met: {path.select(epsilon=0.1, alpha=0.02).me
 # ------------------------
 # The step above keeps its bound on the selection rows by a hair. For the people that they were drawn from it breaks it
 # about every second time. With ``confidence`` a step is chosen that keeps it for them, and is wrong in at most one of
-# twenty draws of selection rows. It goes further, and costs more accuracy. This needs a bound that was set before anybody
-# looked at these rows, as 0.05 was here; a bound that was read off the picture has no such confidence.
+# twenty draws of selection rows. It goes further, and costs more accuracy. This needs a bound that was set before
+# anybody looked at these rows, as 0.05 was here; a bound that was read off the picture has no such confidence.
 
 sure = path.select(epsilon=0.05, confidence=0.95)
 print(f"step {sure.step} in place of {choice.step}: discrimination {sure.discrimination:.4f} on the selection rows,")
@@ -82,8 +82,8 @@ print(f"at most {sure.upper:.4f} with 95% confidence; accuracy {sure.accuracy:.4
 # %%
 # People who come later
 # ---------------------
-# :meth:`~eifffel.FairnessPath.measure` gives the same path on other rows. Its verdict says whether the bound still holds
-# there, and whether that may be chance.
+# :meth:`~eifffel.FairnessPath.measure` gives the same path on other rows. Its verdict says whether the bound still
+# holds there, and whether that may be chance.
 
 after = path.measure(*later)
 print(after.verdict(choice), after.verdict(sure), sep="\n\n")
