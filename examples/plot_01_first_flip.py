@@ -85,7 +85,7 @@ for ax, step, when in zip(axes, (0, 1), ("as it came", "one leaf flipped"), stri
     measured = f"discrimination {path.discrimination[step]:.3f}, accuracy {path.accuracy[step]:.3f}"
     draw_decisions(ax, path.model_at(step), f"Tree, {when}\n{measured}")
     ax.add_patch(Rectangle(corner, *size, fill=False, linewidth=3))
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, title="Granted where shaded")
+_ = fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, title="Granted where shaded")
 
 # %%
 # A forest averages its trees, so that one flip moves the score of the people in a leaf only a little. Many are needed,

@@ -105,4 +105,4 @@ for ax, each, title in zip(axes, (model, fair), ("as it came", "shifted"), stric
     ax.axvline(0.5, color="0.4", linewidth=1)
     ax.set(title=title, ylabel="density")
     ax.legend()
-axes[1].set_xlabel("probability of the favourable decision, which the model grants above 1/2")
+_ = axes[1].set_xlabel("probability of the favourable decision, which the model grants above 1/2")

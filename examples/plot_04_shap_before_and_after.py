@@ -72,7 +72,7 @@ for ax, (title, bars) in zip(axes, shown.items(), strict=True):
     ax.axvline(0, color="0.3", linewidth=1)
     ax.set(title=title, xlabel="probability of the favourable decision")
 axes[0].set_yticks(range(len(order)), [later.feature_names[place] for place in order])
-axes[0].legend(loc="lower right")
+_ = axes[0].legend(loc="lower right")
 
 # %%
 # The columns that tell the groups apart have lost most of their weight, and with it most of the difference that they

@@ -102,4 +102,4 @@ for ax, name, look, shift in (
 left.set(title="rate of favourable decisions", ylim=(0, None))
 left.legend(loc="lower right")
 right.axhspan(-0.05, 0.05, color="#009e73", alpha=0.15)
-right.set_title("rate of men minus rate of women")
+_ = right.set_title("rate of men minus rate of women")

@@ -82,7 +82,7 @@ for name, path in paths.items():
     path.plot(ax=ax, name=name)
 handles, labels = ax.get_legend_handles_labels()
 once = dict(zip(labels, handles, strict=True))  # step 0 is the same for all
-ax.legend(once.values(), once)
+_ = ax.legend(once.values(), once)
 
 # %%
 # To leave things as they were, the entry is taken out. A path that was traced keeps working without it.

@@ -74,4 +74,4 @@ drawn = plot_tree(
 boxes = [box for box in (text.get_bbox_patch() for text in drawn) if box is not None]  # by the number of their node
 for leaf in path.flips(choice.step)["leaf"]:
     boxes[leaf].set(edgecolor="black", linewidth=3)
-ax.set_title("aware tree: the leaves outlined were relabelled, their two counts swapped")
+_ = ax.set_title("aware tree: the leaves outlined were relabelled, their two counts swapped")
