@@ -4,11 +4,12 @@ BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
 
-.PHONY: help browser demo test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo docs test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
 	@echo "make test       lint, types and tests"
+	@echo "make docs       the documentation, with every example run, into docs/_build/html"
 	@echo "make browser    install Chromium from Debian's packages, in which the reports are tested"
 	@echo "make check      make test, then with the oldest supported versions and without any extra"
 	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
@@ -47,9 +48,14 @@ types: .venv/dev/installed
 tests: .venv/dev/installed
 	$(BIN)/pytest -n $(JOBS)
 
+# Pages are in docs/_build/html. The examples of the gallery run, and a warning is an error.
+docs: .venv/dev/installed
+	rm -rf docs/_build docs/api/generated docs/gallery docs/made
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
 check: test check-rest
 
-check-rest: check-oldest check-no-extras
+check-rest: docs check-oldest check-no-extras
 
 .venv/oldest/installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv .venv/oldest
@@ -102,4 +108,4 @@ reproduce: .venv/dev/installed
 	$(BIN)/eifffel reproduce --out $(OUT)
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output docs/_build docs/api/generated docs/gallery docs/made

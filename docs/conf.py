@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": (),
     "show_memory": False,
     "doc_module": ("eifffel",),
     "backreferences_dir": "gallery/backreferences",

@@ -128,7 +128,6 @@ __all__ = [
     "order_leaves",
     "order_shift",
     "order_trees",
-    "resolve_strategy",
 ]
 
 

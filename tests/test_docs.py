@@ -1,0 +1,69 @@
+"""The documentation is complete: links lead somewhere, everything public is in the reference with an example."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import eifffel
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+MADE = {"_build", "gallery", "made", "generated"}  # when the documentation is built
+PAGES = [*ROOT.glob("*.md"), *(page for page in DOCS.rglob("*.md") if not MADE.intersection(page.parts))]
+LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]+)?\)")
+LISTED = re.findall(r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.rst").read_text(), re.MULTILINE)
+# What reaches users in a module of its own.
+MODULES = ("baselines", "dask", "datasets", "experiments", "intervals", "metrics", "report", "strategies")
+# Their libraries are not always there.
+NEEDS = {"dask": "distributed", "datasets": "pandas", "experiments": "pandas", "report": "jinja2"}
+
+
+def find(name):
+    module, _, rest = name.rpartition(".")
+    return getattr(importlib.import_module(f"eifffel.{module}" if module else "eifffel"), rest)
+
+
+def anchors(page):
+    """What headings are called in links."""
+    heads = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    for file, anchor in LINK.findall(page.read_text()):
+        target = page.parent / file
+        if MADE.intersection(target.parts):
+            continue  # the build looks after these
+        assert target.exists(), f"{page.name} links to {file}"
+        if anchor:
+            assert anchor[1:] in anchors(target), f"{page.name} links to {file}{anchor}"
+
+
+def test_everything_public_is_in_the_reference():
+    public = {name for name in eifffel.__all__ if inspect.isclass(getattr(eifffel, name)) or callable(find(name))}
+    assert public <= set(LISTED)
+    assert {name.partition(".")[0] for name in LISTED if "." in name} == set(MODULES)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_function_of_a_public_module_is_in_the_reference(name):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    module = importlib.import_module(f"eifffel.{name}")
+    public = {f"{name}.{member}" for member in module.__all__ if inspect.isroutine(getattr(module, member))}
+    assert public <= set(LISTED)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_is_in_the_reference_has_an_example(name):
+    if name.partition(".")[0] in NEEDS:
+        pytest.importorskip(NEEDS[name.partition(".")[0]])
+    member = find(name)
+    words = inspect.getdoc(member) or ""
+    assert words, "it says nothing"
+    if not (inspect.isclass(member) and issubclass(member, Exception)):
+        assert ">>> " in words
