@@ -91,7 +91,7 @@ benchmark-export: .venv/dev/installed
 benchmark-groups: .venv/dev/installed
 	$(BIN)/python benchmarks/several_groups.py --out docs/results/several_groups.md
 
-# Each peer's environment is made by it. About two hours on two cores; what it has done it does not do again.
+# Each peer's environment is made by it. Some five hours of one core; what it has done it does not do again.
 benchmark-peers: .venv/dev/installed
 	$(BIN)/python benchmarks/peers/run.py --jobs $(JOBS) --out docs/results/peers.md
 

@@ -11,16 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("pandas")
-FOLDER = Path(__file__).parents[1] / "benchmarks" / "peers"
-if not FOLDER.exists():
-    pytest.skip("the benchmarks are not here", allow_module_level=True)
-sys.path.append(str(FOLDER))
-
-import exchange  # noqa: E402
-import measures  # noqa: E402
-import splits  # noqa: E402
-import verdict  # noqa: E402
-from methods import ERRORS, METHODS, RATES  # noqa: E402
+import exchange
+import measures
+import splits
+import verdict
+from methods import ERRORS, METHODS, RATES
 
 SHARES = np.linspace(0, 1, 201)
 TOTALS = [[40, 10], [20, 30]]
@@ -37,6 +32,7 @@ def curve(favorable: list) -> measures.Curve:
         predict=times,
         bounds=[None] * decided.shape[1],
         settings=[""] * decided.shape[1],
+        seconds=0,
         random=False,
         model="",
     )
@@ -181,7 +177,6 @@ def test_our_methods_answer_with_the_base_forest(task: Path, monkeypatch: pytest
 
 def test_the_page_has_every_method_and_says_who_is_ahead(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    sys.path.append(str(FOLDER.parent))
     from page import LINES
     from write_page import write_page
 

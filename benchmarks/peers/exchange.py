@@ -14,15 +14,19 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-# The bounds that are asked for; a method without a bound has as many settings of its own.
+# The bounds that are asked for.
 EPSILONS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.12, 0.15, 0.2)
+
+# Of random decisions whose probabilities a library does not tell: what is measured is their mean.
+N_DRAWS = 20
 
 # Where this is set, the first model is stored as well.
 KEEP = "EIFFFEL_PEERS_KEEP"
@@ -112,24 +116,13 @@ class Answer:
     model: Any = field(default=None, repr=False)
 
 
-class Clock:
-    """Seconds of one core spent inside."""
-
-    seconds = 0.0
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        began = time.process_time()
-        yield
-        self.seconds += time.process_time() - began
-
-
 @contextmanager
-def clock() -> Iterator[Clock]:
-    """Seconds of one core spent inside."""
-    made = Clock()
-    with made.running():
-        yield made
+def clock() -> Iterator[SimpleNamespace]:
+    """What is given has the ``seconds`` of one core that were spent inside."""
+    spent = SimpleNamespace(seconds=0.0)
+    began = time.process_time()
+    yield spent
+    spent.seconds = time.process_time() - began
 
 
 def read(path: Path) -> Task:
@@ -171,14 +164,18 @@ def describe(task: Task, answer: Answer) -> dict[str, Any]:
 
 def store_model(file: Path, task: Task, answer: Answer) -> None:
     """The model with a few rows and what it decides for them, to be tried where its library is not installed."""
-    X = task.X[task.test][:200]
-    decided = np.asarray(answer.favorable)[:200]
-    try:
-        # The model by itself, so that the rows can be read where it cannot.
-        stored = pickle.dumps({"rows": X, "decided": decided, "model": pickle.dumps(answer.model)})
-    except (pickle.PicklingError, AttributeError, TypeError):
-        stored = pickle.dumps({"rows": X, "decided": decided, "model": None})
-    file.write_bytes(stored)
+    booster = getattr(answer.model, "booster_", None)
+    stored = {
+        "rows": task.X[task.test][:200],
+        "decided": np.asarray(answer.favorable)[:200],
+        "model": None,
+        # What LightGBM, and what is made from it, writes to files.
+        "text": None if booster is None else booster.model_to_string(),
+    }
+    # The model by itself, so that the rest can be read where it cannot.
+    with suppress(pickle.PicklingError, AttributeError, TypeError):
+        stored["model"] = pickle.dumps(answer.model)
+    file.write_bytes(pickle.dumps(stored))
 
 
 def name_class(model: Any) -> str:

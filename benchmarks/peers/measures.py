@@ -30,6 +30,8 @@ class Curve:
         As ratios to the base forest's.
     bounds : list of float or None
     settings : list of str
+    seconds : float
+        Of one core, that training took, all splits and settings together.
     random : bool
     model : str
         The class of what comes out.
@@ -41,6 +43,7 @@ class Curve:
     predict: np.ndarray
     bounds: list[float | None]
     settings: list[str]
+    seconds: float
     random: bool
     model: str
 
@@ -187,6 +190,7 @@ def _make_curve(tasks: list[Path], answers: list[list[dict[str, Any]]], model: s
         predict=ratio("predict"),
         bounds=[one["bound"] for one in answers[0]],
         settings=[one["setting"] for one in answers[0]],
+        seconds=sum(one["fit"] for answer in answers for one in answer),
         random=any(one["random"] for answer in answers for one in answer),
         model=model,
     )

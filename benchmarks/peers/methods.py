@@ -1,14 +1,14 @@
 """Who takes part, in which environment, on how many splits, and what each is given."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 EIFFFEL = "eifffel"
+# A file of pinned versions for each library.
+REQUIREMENTS = Path(__file__).parents[2] / "requirements" / "peers"
 N_SEEDS = 5
 # Of the data sets whose forests train quickly, for methods that are quick.
 MANY = {"bank": 20, "compas": 20}
-
-# Of what trains some 75 forests a split.
-FEW = {"adult-20": 3}
 
 # What a method bounds.
 RATES = "rates"
@@ -92,7 +92,6 @@ METHODS = {
         f"{INSTEAD}; forests of the base forest's settings; `DemographicParity` bounded by 0, 0.05 and 0.1 times the "
         "larger group's share, which bounds the difference by these; on Bank costs by which both classes weigh the "
         "same; else its defaults. What is measured is the mean of its random decisions",
-        seeds=FEW,
     ),
     "threshold-optimizer": Method(
         "fairlearn ThresholdOptimizer",
@@ -180,7 +179,7 @@ METHODS = {
         f"{INSTEAD}; as many trees as the base forest; its three constraints on error rates, each with four tolerances "
         "from 0 to 0.1 and two learning rates of multipliers; on Bank rows of the rare class repeated, for its bounds "
         "take no weights",
-        seeds={"compas": 20},
+        seeds=MANY,
         bounds=ERRORS,
     ),
     "dfrf": Method(
@@ -188,6 +187,6 @@ METHODS = {
         EIFFFEL,
         f"{INSTEAD}; 50 trees and the reproduction's settings; nine bounds on the difference of a tree; classes "
         "weighed on Bank",
-        seeds={"compas": 20},
+        seeds=MANY,
     ),
 }

@@ -21,20 +21,17 @@ from pathlib import Path
 import lightgbm
 import sklearn
 from exchange import KEEP, answer_file, model_file
-from methods import EIFFFEL, METHODS
+from methods import EIFFFEL, METHODS, REQUIREMENTS
 from splits import CASES, base_file, make_task, task_file
 from tqdm import tqdm
+from write_page import write_page
 
 from eifffel._writing import write_whole
 from eifffel.experiments._protocol import FEATURES, WITH
 
-sys.path.append(str(Path(__file__).parents[1]))  # for what all benchmarks write pages with
-from write_page import write_page
-
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 ENVIRONMENTS = ROOT / ".venv" / "peers"
-REQUIREMENTS = ROOT / "requirements" / "peers"
 # What a model is tried in to see whether it is plain.
 PLAIN = "plain"
 # Whose models are: the quickest to make.
@@ -44,10 +41,6 @@ QUICK = ("compas",)
 LONG = ("reject-option", "exponentiated-gradient")
 
 
-class FailedError(RuntimeError):
-    """A method ended with an error."""
-
-
 @dataclass(frozen=True)
 class Job:
     """One method on some splits of one case."""
@@ -55,7 +48,8 @@ class Job:
     method: str
     tasks: tuple[Path, ...]
 
-    def run(self, **environment: str) -> None:
+    def run(self, **environment: str) -> str | None:
+        """What failed, if it did, so that others go on."""
         library = METHODS[self.method].library
         script = HERE / f"with_{library.replace('-', '_')}.py"
         log = self.tasks[0].with_name(f"{self.tasks[0].stem}.{self.method}.log")
@@ -67,16 +61,7 @@ class Job:
                 check=False,
                 env={**os.environ, **environment},
             )
-        if done.returncode:
-            raise FailedError(f"{self.method} on {self.tasks[0].stem}: what it printed is in {log}")
-
-    def attempt(self) -> str | None:
-        """Run, and say what failed, so that the others go on."""
-        try:
-            self.run()
-        except FailedError as error:
-            return str(error)
-        return None
+        return f"{self.method} on {self.tasks[0].stem}: what it printed is in {log}" if done.returncode else None
 
 
 def python(library: str) -> str:
@@ -145,13 +130,19 @@ def try_models(folder: Path) -> None:
         verdict = folder / f"{method}.plain.txt"
         if verdict.exists():
             continue
-        Job(method, (task,)).run(**{KEEP: "1"})
+        stop_if(Job(method, (task,)).run(**{KEEP: "1"}))
         model = model_file(task, method)
         tried = subprocess.run(
             [python(PLAIN), str(HERE / "try_model.py"), str(model)], capture_output=True, text=True, check=True
         )
         write_whole(verdict, tried.stdout)
         model.unlink()
+
+
+def stop_if(*failed: str | None) -> None:
+    told = [message for message in failed if message]
+    if told:
+        raise SystemExit("\n".join(["some methods failed; run again to try them once more", *told]))
 
 
 def main() -> None:
@@ -171,11 +162,10 @@ def main() -> None:
     todo = list(jobs(given.runs, cases, most_seeds))
     with ThreadPoolExecutor(given.jobs) as pool, tqdm(total=len(todo), desc="methods", disable=not todo) as bar:
         failed = []
-        for message in pool.map(Job.attempt, todo):
+        for message in pool.map(Job.run, todo):
             bar.update()
-            failed += [message] if message else []
-    if failed:
-        raise SystemExit("\n".join(["some methods failed; run again to try them once more", *failed]))
+            failed.append(message)
+    stop_if(*failed)
     try_models(given.runs)
     write_page(given.runs, cases, most_seeds, given.out)
 

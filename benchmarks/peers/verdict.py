@@ -2,32 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from exchange import EPSILONS
-from measures import LEVELS, Curve, Measured, behind, behind_setting
-from methods import METHODS, RATES
+from measures import LEVELS, Measured, behind, behind_setting
+from methods import ERRORS, METHODS, N_SEEDS, RATES, Method
+from results import Results, Where
 from splits import CASES
-
-Where = tuple[str, str]
 
 # Points that eifffel may be behind the best that knows the group, unless two standard errors are more.
 CLOSE = 0.3
 # Splits below which nothing is said of who is ahead.
-FEWEST = 3
+FEWEST = N_SEEDS
 # The largest share of ExponentiatedGradient's time.
 SHARE = 0.1
 # What a peer is compared with: a forest with a forest, boosting with boosting.
-OURS = "best"
-OURS_BOOSTED = "shift-lightgbm"
+OURS = {RATES: "best", ERRORS: "shift-odds"}
+OURS_BOOSTED = {RATES: "shift-lightgbm", ERRORS: "shift-lightgbm-odds"}
 BOOSTED = ("fairgbm",)
 REDUCTION = "exponentiated-gradient"
-
-
-class Results(Protocol):
-    curves: dict[Where, dict[str, Curve]]
-    plain: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,33 +42,37 @@ class Beside:
         return self.points <= max(CLOSE, 2 * self.error)
 
 
-def ours_for(peer: str) -> str:
-    return OURS_BOOSTED if peer in BOOSTED else OURS
+def ours_for(peer: str, by: str = RATES) -> str:
+    return (OURS_BOOSTED if peer in BOOSTED else OURS)[by]
 
 
 def measured(results: Results, where: Where, method: str, by: str = RATES) -> Measured:
     return Measured(results.curves[where][method], CASES[where[0]].objective, by)
 
 
-def beside(results: Results, where: Where, level: float, peer: str) -> Beside:
-    ours, theirs = measured(results, where, ours_for(peer)), measured(results, where, peer)
+def beside(results: Results, where: Where, level: float, peer: str, by: str) -> Beside:
+    ours, theirs = measured(results, where, ours_for(peer, by), by), measured(results, where, peer, by)
     return Beside(where, level, peer, *behind(ours, theirs, level))
 
 
-def peers(*, needs_group: bool) -> list[str]:
-    """That are compared by rates."""
-    theirs = {name: method for name, method in METHODS.items() if not (method.is_ours or method.again)}
+def peers(*, needs_group: bool, by: str = RATES) -> list[str]:
+    """That are compared by rates, or by error rates."""
+
+    def takes_part(method: Method) -> bool:
+        return method.bounds == ERRORS if by == ERRORS else not method.again
+
+    theirs = {name: method for name, method in METHODS.items() if not method.is_ours and takes_part(method)}
     return [name for name, method in theirs.items() if method.needs_group == needs_group]
 
 
-def beside_all(results: Results, *, needs_group: bool) -> Iterator[Beside]:
+def beside_all(results: Results, *, needs_group: bool, by: str = RATES) -> Iterator[Beside]:
     """Every such peer, everywhere, if it was run on enough splits and gets as low as the largest of our bounds."""
     for where, of_method in results.curves.items():
         for level in LEVELS:
-            for peer in peers(needs_group=needs_group):
-                low = measured(results, where, peer).lowest <= max(EPSILONS)
+            for peer in peers(needs_group=needs_group, by=by):
+                low = measured(results, where, peer, by).lowest <= max(EPSILONS)
                 if low and of_method[peer].n_splits >= FEWEST:
-                    yield beside(results, where, level, peer)
+                    yield beside(results, where, level, peer, by)
 
 
 def furthest(found: list[Beside]) -> list[Beside]:
@@ -106,7 +103,7 @@ def shares_of_reduction(results: Results) -> dict[Where, float]:
     found = {}
     for where, of_method in results.curves.items():
         n_splits = of_method[REDUCTION].n_splits
-        ours = 1 + of_method[OURS].fit[:n_splits, 0].mean()
+        ours = 1 + of_method[OURS[RATES]].fit[:n_splits, 0].mean()
         found[where] = float(ours / of_method[REDUCTION].fit.mean())
     return found
 

@@ -11,13 +11,11 @@ from aif360.algorithms.postprocessing import (
     RejectOptionClassification,
 )
 from aif360.datasets import BinaryLabelDataset
-from exchange import Answer, Task, clock, main
+from exchange import N_DRAWS, Answer, Task, clock, main
 
 GROUPS = {"unprivileged_groups": [{"group": 0}], "privileged_groups": [{"group": 1}]}
 # It tries 5,000 pairs of thresholds for each bound, so that it gets fewer; 0 it answers by deciding alike for all.
 REJECT_BOUNDS = (0.01, 0.05, 0.1, 0.2)
-# Of random decisions: what is measured is their mean.
-N_DRAWS = 20
 
 
 def table(task: Task, rows: np.ndarray, labels: np.ndarray) -> BinaryLabelDataset:

@@ -5,11 +5,9 @@ from functools import partial
 
 import numpy as np
 from error_parity import RelaxedThresholdOptimizer
-from exchange import EPSILONS, Answer, Task, clock, main
+from exchange import EPSILONS, N_DRAWS, Answer, Task, clock, main
 
 PARITY = "demographic_parity"
-# Of random decisions: what is measured is their mean.
-N_DRAWS = 20
 
 
 class Given:
