@@ -25,15 +25,15 @@ from sklearn.frozen import FrozenEstimator
 
 from eifffel import ConstraintNotMetWarning, IndistinctGroupsWarning, trace_path, view_ensemble
 from eifffel.baselines import GroupThresholds
-from eifffel.coding import Coding
 from eifffel.constraints import make_constraint
 from eifffel.datasets import make_biased_classification
 from eifffel.experiments import EXPERIMENTS
 from eifffel.experiments._protocol import FEATURES
 from eifffel.experiments._runs import Split, grow_plain, split_rows
-from eifffel.groups import Groups
+from eifffel.leaves.placing import PlacedRows
 from eifffel.metrics import METRICS, discrimination
-from eifffel.placing import PlacedRows
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import Groups
 from eifffel.strategies import ShiftOrder, _shift
 
 EPSILON = 0.01
@@ -250,7 +250,7 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
     """The ways to fit a direction that were tried, the product's last."""
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
-    target = _shift.weigh_rows(rows, _shift._weigh_cells(view, placed, PARITY, None, None, N_JOBS)[0])
+    target = _shift.weigh_rows(rows, _shift.weigh_cells(view, placed, PARITY, None, None, N_JOBS)[0])
     squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight, target, N_JOBS)
     yield "shrunk means of leaves", squares._spread(weight * target) / (squares.rows_of_leaf + 5) / view.n_trees
     stages = np.zeros(view.n_leaves)
@@ -266,11 +266,11 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
         free = squares.solve(5, _shift.ITERATIONS)
         bound = np.full(view.n_leaves, 1.25 * np.abs(target).max() / view.n_trees)
         yield "the same, damping 5, all leaves within one bound", squares.solve_within(-bound, bound, free, 5, 60)
-    yield "as the product does it", _shift.order_shift(view, placed, None, PARITY, n_jobs=N_JOBS).score
+    yield "as the product does it", _shift.order_shift(view, placed, PARITY, n_jobs=N_JOBS).score
     # As it is on more rows than it takes: a sample of them.
     half = np.sort(np.random.default_rng(0).permutation(len(rows.group))[: len(rows.group) // 2])
     sample = PlacedRows(placed.X[half], np.ascontiguousarray(placed.index[:, half]), rows.take(half), placed.name)
-    yield "the same, on half of the rows", _shift.order_shift(view, sample, None, PARITY, n_jobs=N_JOBS).score
+    yield "the same, on half of the rows", _shift.order_shift(view, sample, PARITY, n_jobs=N_JOBS).score
 
 
 def report_directions(n_seeds: dict[str, int]) -> None:

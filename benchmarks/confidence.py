@@ -29,13 +29,13 @@ from sklearn.model_selection import train_test_split
 
 from eifffel import ConstraintNotMetWarning, FairnessPath, IndistinctGroupsWarning, Selection, trace_path, view_ensemble
 from eifffel._writing import write_whole
-from eifffel.coding import Coding
 from eifffel.constraints import make_constraint
 from eifffel.datasets import fetch_adult, make_biased_classification
-from eifffel.groups import Groups
 from eifffel.intervals import difference_limit, score_limit
-from eifffel.measuring import Measured
-from eifffel.placing import PlacedRows
+from eifffel.leaves.placing import PlacedRows
+from eifffel.measuring import StepCounts
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import Groups
 from eifffel.strategies import ShiftOrder
 
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
@@ -178,7 +178,7 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
             place.X[drawn], np.ascontiguousarray(place.index[:, drawn]), place.rows.take(drawn), place.name
         )
         order = path.order.on_rows(view, part.index)
-        counts = Measured.of(order, view, part, 1, 0).path_counts(part.name, PARITY)
+        counts = StepCounts.of(order, view, part, 1, 0).path_counts(part.name, PARITY)
         chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None, known=False)
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):

@@ -24,8 +24,8 @@ from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
 
 from eifffel import trace_path
-from eifffel.named import Named
-from eifffel.parquet import read_parquet
+from eifffel.rows.columns import Named
+from eifffel.rows.parquet import read_parquet
 
 N_FEATURES, DEPTH, N_JOBS, TRAINING_ROWS, ROWS_PER_FILE = 10, 12, 2, 100_000, 1_000_000
 ROWS, TREES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000), (50, 100, 200, 400, 800)

@@ -9,9 +9,9 @@ from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomFore
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel import FairnessPath, trace_path
-from eifffel.coding import Rows
 from eifffel.constraints import Constraint, make_constraint
-from eifffel.groups import Groups
+from eifffel.rows.coding import Rows
+from eifffel.rows.groups import Groups
 
 
 def two_groups(unprivileged: Any = 0, privileged: Any = 1) -> Groups:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eifffel import metrics
 from eifffel.constraints import ALIASES, CONSTRAINTS, make_constraint
-from eifffel.groups import read_groups
+from eifffel.rows.groups import read_groups
 
 CELLS = {"demographic_parity": [(0, 1)], "equal_opportunity": [(1,)], "predictive_equality": [(0,)]}
 CELLS["equalized_odds"] = [*CELLS["equal_opportunity"], *CELLS["predictive_equality"]]

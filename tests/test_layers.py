@@ -15,19 +15,19 @@ LAYERS = [
     ["dask"],
     ["export", "tracing", "storage"],
     ["display", "path"],
-    ["editing", "record", "verdict"],
-    ["flips", "measuring", "rules", "selection"],
-    ["counts", "strategies"],
-    ["scoring", "objective"],
-    ["leaves"],
-    ["placing", "tables"],
-    ["parquet"],
-    ["named"],
-    ["constraints", "ensembles", "datasets", "metrics", "intervals"],
-    ["coding", "seen"],
-    ["survey"],
-    ["batches", "groups"],
-    ["values"],
+    ["edits", "record", "verdict"],
+    ["measuring", "rules", "selection"],
+    ["path_counts", "strategies"],
+    ["objective", "leaves.scoring"],
+    ["leaves.counting"],
+    ["leaves.placing", "rows.reading"],
+    ["rows.parquet"],
+    ["rows.columns"],
+    ["constraints", "datasets", "ensembles", "intervals", "metrics"],
+    ["rows.coding", "rows.kinds"],
+    ["rows.survey"],
+    ["rows.batches", "rows.groups", "rows.labels"],
+    ["rows.sensitive"],
     ["_interval_kernels"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["exceptions"],
@@ -36,9 +36,15 @@ ROOT = Path(eifffel.__file__).parent
 LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}
 
 
+def name_module(parts):
+    """Files of the packages in the layers one by one, other packages as a whole."""
+    two = ".".join(parts[:2])
+    return two if two in LEVEL else parts[0]
+
+
 def module_of(path):
     parts = path.relative_to(ROOT).with_suffix("").parts
-    return "eifffel" if parts == ("__init__",) else parts[0]
+    return "eifffel" if parts == ("__init__",) else name_module(parts)
 
 
 def imports_of(path):
@@ -47,26 +53,40 @@ def imports_of(path):
     while pending:
         node = pending.pop()
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eifffel":
-            parts = node.module.split(".")
-            names = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+            parts = node.module.split(".")[1:]
+            names = [name_module(parts)] if parts else [alias.name for alias in node.names]
             yield from (name if name in LEVEL else "eifffel" for name in names)
         elif isinstance(node, ast.Import):
             parts = [alias.name.split(".") for alias in node.names if alias.name.split(".")[0] == "eifffel"]
-            yield from (names[1] if len(names) > 1 else "eifffel" for names in parts)
+            yield from (name_module(names[1:]) if len(names) > 1 else "eifffel" for names in parts)
         elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(node):
             pending.extend(ast.iter_child_nodes(node))
 
 
 def test_every_module_has_a_layer():
-    assert {module_of(path) for path in ROOT.rglob("*.py")} == set(LEVEL)
+    # What is in the file of a package is one sentence about it.
+    packages = {name.partition(".")[0] for name in LEVEL if "." in name}
+    assert {module_of(path) for path in ROOT.rglob("*.py")} == set(LEVEL) | packages
 
 
 def test_imports_point_down():
     n_imports = 0
     for path in ROOT.rglob("*.py"):
         own = module_of(path)
+        if own not in LEVEL:
+            assert not list(imports_of(path))
+            continue
         for imported in imports_of(path):
             n_imports += 1
             if imported != own:
                 assert LEVEL[own] < LEVEL[imported], f"{path.name} imports {imported}, which is not below it"
     assert n_imports > 30
+
+
+def test_files_that_begin_with_an_underscore_are_used_in_their_own_package_alone():
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("eifffel."):
+                package, private, _ = node.module.rpartition("._")
+                if private and package != "eifffel":
+                    assert package.split(".")[1] == path.relative_to(ROOT).parts[0], f"{path}: {node.module}"

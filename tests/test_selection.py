@@ -12,8 +12,8 @@ from scipy.stats import binomtest, norm
 from draws import parity, two_groups
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._interval_kernels import score_statistic
-from eifffel.counts import PathCounts
 from eifffel.intervals import FEW, difference_interval, difference_limit
+from eifffel.path_counts import PathCounts
 from eifffel.selection import RULES, certify, select_step
 
 ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "seen": False}

@@ -64,6 +64,18 @@ def test_a_classifier_comes_back_with_its_path(strategy, file):
     assert same.path_.at_hand is None, "no rows are stored"
 
 
+def test_a_classifier_of_several_favorable_labels_comes_back(file):
+    labels = np.array(["poor", "fair", "good"])[y + (np.arange(len(y)) % 2) * y]
+    forest = RandomForestClassifier(10, min_samples_leaf=3, random_state=0)
+    clf = EiFFFeLClassifier(forest, epsilon=0.1, favorable={"good", "fair"}, random_state=0)
+    save(clf.fit(X, labels, sensitive_features=s), file)
+    same = load(file)
+    assert same.path_.label_sets == clf.path_.label_sets == (("fair", "good"), ("poor",))
+    np.testing.assert_array_equal(same.predict(X), clf.predict(X))
+    measured = [path.measure(X, labels, s).accuracy for path in (same.path_, clf.path_)]
+    np.testing.assert_array_equal(*measured)
+
+
 def test_a_file_is_not_overwritten_unasked(file):
     file.write_text("mine")
     with pytest.raises(FileExistsError, match="is not overwritten unasked; name another file, or pass overwrite=True"):

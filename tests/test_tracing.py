@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from draws import people
 from eifffel import EiFFFeLClassifier, PrivilegedGroupWarning, trace_path
-from eifffel._validation import check_favorable
+from eifffel.rows.labels import check_favorable
 from eifffel.strategies import STRATEGIES
 
 X, y, s = people(200, seed=1)

@@ -345,7 +345,7 @@ def order_tree_leaves(
 ):
     """The flips of one tree in their order; returns how many, and its largest difference after the last.
 
-    The first eight are of the leaves of the tree; `eifffel.scoring` says what they are. Fills, for each flip, ``leaf``,
+    The first eight are of the leaves of the tree; `LeafScores` says what they are. Fills, for each flip, ``leaf``,
     its ``ratio``, the ``pair`` that it is made against and the largest difference ``before`` it. ``one_by_one`` looks
     for the worst pair after every flip (EiFFFeL-LF), else all candidates for the first one are taken (EiFFFeL-TF).
     """

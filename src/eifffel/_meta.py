@@ -15,10 +15,11 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction, check_table
-from eifffel.coding import Coding, Rows, check_split, check_trainable, spread_weight
-from eifffel.groups import Groups, read_two_groups
-from eifffel.values import take_rows
+from eifffel._validation import check_choice, check_fraction, check_table
+from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
+from eifffel.rows.groups import Groups, read_two_groups
+from eifffel.rows.labels import check_binary_labels, check_favorable
+from eifffel.rows.sensitive import take_rows
 
 SELECT_ON = ("validation", "train")
 

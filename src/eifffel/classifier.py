@@ -8,25 +8,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import HeldOutClassifier
-from eifffel._validation import (
-    check_choice,
-    check_favorable,
-    check_n_jobs,
-    check_number,
-    find_label_sets,
-    read_labels,
-    split_favorable,
-)
-from eifffel.batches import Batch, OneBatch
+from eifffel._validation import check_choice, check_n_jobs, check_number
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
 from eifffel.ensembles import find_view, view_ensemble
-from eifffel.groups import EACH, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
+from eifffel.rows.batches import Batch, OneBatch
+from eifffel.rows.groups import EACH, Groups, read_groups
+from eifffel.rows.labels import check_favorable, find_label_sets, read_labels, split_favorable
+from eifffel.rows.sensitive import ERROR
 from eifffel.selection import EPSILON, Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
 from eifffel.tracing import trace_batches
-from eifffel.values import ERROR
 
 UNCHANGED: Any = "unchanged"
 

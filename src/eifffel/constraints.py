@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._validation import check_choice, check_number, listed
-from eifffel.groups import Groups, show_group
+from eifffel.rows.groups import Groups, show_group
 
 __all__ = ["ALIASES", "CONSTRAINTS", "Constraint", "make_constraint"]
 
@@ -74,7 +74,7 @@ class Constraint:
     Examples
     --------
     >>> from eifffel.constraints import make_constraint
-    >>> from eifffel.groups import read_groups
+    >>> from eifffel.rows.groups import read_groups
     >>> constraint = make_constraint("equal_opportunity", read_groups(["f", "m"], privileged="m"))
     >>> constraint.words
     'privileged minus unprivileged true positive rate'
@@ -242,7 +242,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
     name : str
         One of `CONSTRAINTS`, or of fairlearn's names in `ALIASES`.
     groups : Groups
-        As `eifffel.groups.read_groups` reads them, or ``path.grouping``.
+        As `eifffel.rows.groups.read_groups` reads them, or ``path.grouping``.
     min_group_rows : int
         Fewer rows than these are too few, once `Constraint.on_rows` is told how many there are.
 
@@ -258,7 +258,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
     Examples
     --------
     >>> from eifffel.constraints import make_constraint
-    >>> from eifffel.groups import read_groups
+    >>> from eifffel.rows.groups import read_groups
     >>> constraint = make_constraint("demographic_parity", read_groups(["f", "m", "x"]))
     >>> constraint.names, len(constraint.pairs)  # each with each, in both directions
     (('f', 'm', 'x'), 6)

@@ -12,14 +12,14 @@ from typing import Any
 from eifffel._optional import import_optional
 from eifffel._parallel import Bar
 from eifffel._validation import check_select_on
-from eifffel.batches import Batch, Batches, do_named, merge_found
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
-from eifffel.groups import EACH
-from eifffel.named import Named, find_named
 from eifffel.path import FairnessPath
+from eifffel.rows.batches import Batch, Batches, do_named, merge_found
+from eifffel.rows.columns import TableColumns, find_columns
+from eifffel.rows.groups import EACH
+from eifffel.rows.sensitive import ERROR
 from eifffel.strategies import ANY, AUTO
 from eifffel.tracing import trace_batches
-from eifffel.values import ERROR
 
 __all__ = ["measure_path", "trace_path"]
 
@@ -213,7 +213,7 @@ class Partition:
 class Errand:
     """All that is done with a partition where it is."""
 
-    named: Named | None
+    named: TableColumns | None
     functions: tuple[Callable[[Any], Any], ...]
     with_features: bool
 
@@ -242,7 +242,7 @@ class Partitions(Batches):
         Of delayed objects; of a named table, ``X`` is all of it.
     columns : list of Partition
         The same without features.
-    named : Named or None
+    named : TableColumns or None
         The columns of a table that are not features.
     functions : tuple of callables
         What is made of each.
@@ -255,7 +255,7 @@ class Partitions(Batches):
         client: Any,
         parts: list[Partition],
         columns: list[Partition],
-        named: Named | None,
+        named: TableColumns | None,
         functions: tuple[Callable[[Any], Any], ...] = (),
         *,
         with_features: bool = True,
@@ -331,7 +331,7 @@ def read_partitions(
     model: Any, client: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None
 ) -> Partitions:
     """Dask collections as batches."""
-    named = find_named(model, y, sensitive_features, sample_weight)
+    named = find_columns(model, y, sensitive_features, sample_weight)
     if named is not None:
         _check_collection("X", X)
         if not hasattr(X, "columns"):

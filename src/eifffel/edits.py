@@ -1,7 +1,12 @@
-"""An order of edits and a step -> the edited model, read back and asked to decide the rows at hand again."""
+"""An order of edits and a step -> the edited model, read back and checked; and the leaves that differ, listed."""
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import NarrowProbabilitiesWarning, ViewMismatchError, warn_caller
+from eifffel.leaves.counting import LeafCounts
 from eifffel.measuring import RowsAtHand
 from eifffel.strategies import EditOrder
 
@@ -27,3 +32,24 @@ def edit_model(
             NarrowProbabilitiesWarning,
         )
     return written, scale
+
+
+def list_flips(
+    view: EnsembleView, order: EditOrder, leaf_counts: LeafCounts, cell_names: Sequence[str], step: int
+) -> np.ndarray:
+    """The leaves that differ from the model as it came, as the records that `FairnessPath.flips` describes."""
+    leaves, unit = order.leaves_at(step), leaf_counts.unit
+    cells = leaf_counts.counts[leaves].reshape(len(leaves), len(cell_names))
+    columns = {
+        "tree": view.leaf_tree[leaves].astype(np.int64),
+        "leaf": view.leaf_node[leaves].astype(np.int64),
+        "before": view.favor(view.leaf_value)[leaves].astype(np.float64),
+        "after": view.favor(order.edit(view, step)[0])[leaves].astype(np.float64),
+        "score": order.score[leaves].astype(np.float64),
+        "step": order.step_of(leaves).astype(np.int64),
+        **dict(zip(cell_names, cells.T * unit, strict=True)),
+    }
+    records = np.empty(len(leaves), [(name, column.dtype) for name, column in columns.items()])
+    for name, column in columns.items():
+        records[name] = column
+    return records

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.batches import Batches
-from eifffel.coding import Coding, Rows
 from eifffel.constraints import Constraint
-from eifffel.counts import PathCounts
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import ViewMismatchError
-from eifffel.placing import PlacedRows, Placing, RowsInLeaves, halve
-from eifffel.seen import SeenRows
+from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves, halve
+from eifffel.path_counts import PathCounts
+from eifffel.rows.batches import Batches
+from eifffel.rows.coding import Coding, Rows
+from eifffel.rows.kinds import RowKinds
+from eifffel.rows.survey import survey_batches
 from eifffel.strategies import EditOrder
-from eifffel.survey import survey_batches
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class RowsAtHand:
     def check_written(self, written: EnsembleView, step: int) -> None:
         """Raise unless a written model decides these rows as was measured for a step."""
         written.verify(self.X)
-        off_by = np.abs(self.rows.weigh_cells(written.decides(self.X)) - self.favorable[step])
+        off_by = np.abs(self.rows.weigh_cells(written.model_decides(self.X)) - self.favorable[step])
         if not off_by.any():
             return
         # A row whose score is within rounding of the threshold may go either way.
@@ -44,8 +44,8 @@ class RowsAtHand:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
-    """What was found of rows; additive over them.
+class StepCounts:
+    """What is decided about rows after each step; additive over them.
 
     Attributes
     ----------
@@ -65,18 +65,14 @@ class Measured:
     @classmethod
     def of(
         cls, order: EditOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None, verbose: int
-    ) -> "Measured":
+    ) -> "StepCounts":
         rows = placed.rows
         favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
         return cls(favorable, rows.weigh_cells(), rows.count_cells(), rows.unit)
 
-    def join(self, other: "Measured") -> "Measured":
+    def join(self, other: "StepCounts") -> "StepCounts":
         favorable, totals = self.favorable + other.favorable, self.totals + other.totals
-        return Measured(favorable, totals, self.n_rows + other.n_rows, self.unit)
-
-    @property
-    def has_labels(self) -> bool:
-        return self.totals.shape[-1] == 2
+        return StepCounts(favorable, totals, self.n_rows + other.n_rows, self.unit)
 
     def path_counts(self, name: str, constraint: Constraint) -> PathCounts:
         """The counts of a path; ``name`` is what the rows are called."""
@@ -86,31 +82,32 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Measured:
     """All that a pass over rows finds.
 
     Attributes
     ----------
-    all : Measured
-    apart : Measured or None
+    steps : StepCounts
+        Of all rows.
+    apart : StepCounts or None
         Of the half that was kept apart, if one was.
     at_hand : RowsAtHand or None
         The rows, or some of them, to check written models with.
-    seen : SeenRows or None
+    seen : RowKinds or None
         What is known of them, where they are not all at hand.
     """
 
-    all: Measured
-    apart: Measured | None
+    steps: StepCounts
+    apart: StepCounts | None
     at_hand: RowsAtHand | None
-    seen: SeenRows | None
+    seen: RowKinds | None
 
-    def join(self, other: "Found") -> "Found":
+    def join(self, other: "Measured") -> "Measured":
         apart = self.apart or other.apart
         if self.apart is not None and other.apart is not None:
             apart = self.apart.join(other.apart)
         seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
-        return Found(self.all.join(other.all), apart, self.at_hand, seen)
+        return Measured(self.steps.join(other.steps), apart, self.at_hand, seen)
 
 
 def measure_rows(
@@ -121,7 +118,7 @@ def measure_rows(
     keep_apart: bool = False,
     n_jobs: int | None,
     verbose: int,
-) -> Found:
+) -> Measured:
     """Measure every step on rows; ``keep_apart`` half of them by themselves too."""
     work = partial(
         measure_batch,
@@ -132,9 +129,9 @@ def measure_rows(
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.alone else 0,
     )
-    found: Found = chosen_on.reduce(work, Found.join, "replaying edits")
-    chosen_on.check_same(found.all.n_rows)
-    return found
+    measured: Measured = chosen_on.reduce(work, Measured.join, "replaying edits")
+    chosen_on.check_same(measured.steps.n_rows)
+    return measured
 
 
 def measure_given(
@@ -146,15 +143,15 @@ def measure_given(
     *,
     n_jobs: int | None,
     verbose: int,
-) -> tuple[PathCounts, Found]:
+) -> tuple[PathCounts, Measured]:
     """Measure every step on rows as they are given, and all that was found of them."""
     name, called = "measured rows", "the measured rows"
     survey = survey_batches(given, coding.groups.missing, rows=called, verbose=verbose)
     placing = Placing(view, coding, survey, name, called, given.alone is not None, n_jobs, verbose)
     rows = RowsInLeaves.of(given, placing)
     constraint = constraint.on_rows(rows.cells, rows=called)
-    found = measure_rows(view, rows, order, n_jobs=n_jobs, verbose=verbose)
-    return found.all.path_counts(name, constraint), found
+    measured = measure_rows(view, rows, order, n_jobs=n_jobs, verbose=verbose)
+    return measured.steps.path_counts(name, constraint), measured
 
 
 def measure_batch(
@@ -166,16 +163,16 @@ def measure_batch(
     at_hand: bool,
     n_jobs: int | None,
     verbose: int,
-) -> Found:
+) -> Measured:
     """Measure every step on some rows."""
-    measured = Measured.of(order, view, placed, n_jobs, verbose)
+    steps = StepCounts.of(order, view, placed, n_jobs, verbose)
     apart = None
     if keep_apart:
         others = placed.take(np.flatnonzero(~halve(placed.rows, placed.kind)), placed.name)
-        apart = Measured.of(order, view, others, n_jobs, verbose) if len(others) else None
-    return Found(
-        all=measured,
+        apart = StepCounts.of(order, view, others, n_jobs, verbose) if len(others) else None
+    return Measured(
+        steps=steps,
         apart=apart,
-        at_hand=RowsAtHand(placed.X, placed.rows, measured.favorable) if at_hand and placed.X is not None else None,
-        seen=None if placed.kind is None else SeenRows.of_kinds(placed.kind),
+        at_hand=RowsAtHand(placed.X, placed.rows, steps.favorable) if at_hand and placed.X is not None else None,
+        seen=None if placed.kind is None else RowKinds.of_kinds(placed.kind),
     )

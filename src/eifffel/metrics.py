@@ -12,17 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import (
-    check_binary_labels,
-    check_choice,
-    check_favorable,
-    find_label_sets,
-    read_labels,
-    split_favorable,
-)
-from eifffel.coding import Coding
-from eifffel.groups import EACH, Groups, read_groups
-from eifffel.values import ERROR
+from eifffel._validation import check_choice
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import EACH, Groups, read_groups
+from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
+from eifffel.rows.sensitive import ERROR
 
 __all__ = [
     "METRICS",

@@ -10,29 +10,29 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel._optional import import_optional
-from eifffel._validation import LabelSets, check_choice, check_confidence, check_step
-from eifffel.batches import Batches
-from eifffel.coding import Coding
+from eifffel._validation import check_choice, check_confidence, check_step
 from eifffel.constraints import Constraint
-from eifffel.counts import PathCounts
-from eifffel.editing import edit_model
+from eifffel.edits import edit_model, list_flips
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
     SeenRowsWarning,
     UnsupportedModelError,
 )
-from eifffel.flips import list_flips
-from eifffel.groups import Groups, show_group
-from eifffel.leaves import LeafCounts
+from eifffel.leaves.counting import LeafCounts
 from eifffel.measuring import RowsAtHand, measure_given
 from eifffel.objective import Objective, check_objective
+from eifffel.path_counts import PathCounts
 from eifffel.record import attach_record, make_record
+from eifffel.rows.batches import Batches
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import Groups, show_group
+from eifffel.rows.kinds import RowKinds
+from eifffel.rows.labels import LabelSets
+from eifffel.rows.reading import read_rows
 from eifffel.rules import Rule, read_rules
-from eifffel.seen import SeenRows
 from eifffel.selection import NONE_APART, Selection, select_step, warn_of_seen_rows
 from eifffel.strategies import EditOrder
-from eifffel.tables import read_rows
 from eifffel.verdict import Verdict, say_verdict
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class FairnessPath:
             return self.known
         if self.scored is None or self.at_hand is None:
             return False
-        return SeenRows.of(self.at_hand.X).overlap(SeenRows.of(self.scored))
+        return RowKinds.of(self.at_hand.X).overlap(RowKinds.of(self.scored))
 
     def metric(self, name: str) -> np.ndarray:
         """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows.
@@ -676,7 +676,7 @@ class FairnessPath:
         Parameters
         ----------
         given : Batches
-            A class of your own derived from `eifffel.batches.Batches`, or one of those there.
+            A class of your own derived from `eifffel.rows.batches.Batches`, or one of those there.
         n_jobs, verbose
             As in `measure`.
 
@@ -690,24 +690,26 @@ class FairnessPath:
         >>> from eifffel import trace_path
         >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
         >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> from eifffel.batches import Batch, OneBatch
+        >>> from eifffel.rows.batches import Batch, OneBatch
         >>> later = OneBatch(Batch([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]))
         >>> path.measure_batches(later).discrimination.tolist()
         [0.5, 0.0, -0.5]
         """
         view = self._view()
         coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
-        counts, found = measure_given(view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose)
+        counts, measured = measure_given(
+            view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose
+        )
         known = None
-        if found.seen is not None:
-            known = self.scored is not None and found.seen.overlap(SeenRows.of(self.scored))
-        accuracy_counts = counts if found.all.has_labels else self.accuracy_counts
+        if measured.seen is not None:
+            known = self.scored is not None and measured.seen.overlap(RowKinds.of(self.scored))
+        has_labels = counts.totals.shape[-1] == 2
         return replace(
             self,
             counts=counts,
-            accuracy_counts=accuracy_counts,
+            accuracy_counts=counts if has_labels else self.accuracy_counts,
             certain_counts=counts,
-            at_hand=found.at_hand,
+            at_hand=measured.at_hand,
             known=known,
         )
 
@@ -793,6 +795,6 @@ class FairnessPath:
             raise changed from None
         if view.fingerprint() != self.fingerprint:
             raise changed
-        if not self.order.fits(view.n_leaves) or len(self.leaf_counts.counts) != view.n_leaves:
+        if not self.order.matches(view.n_leaves) or len(self.leaf_counts.counts) != view.n_leaves:
             raise ValueError("the edits of this path are of other leaves than the model has; it is damaged")
         return view

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import LabelSets
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchError
-from eifffel.groups import Groups
+from eifffel.rows.groups import Groups
+from eifffel.rows.labels import LabelSets
 from eifffel.selection import Selection
 
 ATTRIBUTE = "eifffel_record_"
@@ -66,7 +66,7 @@ def make_record(
         },
         "constraint": {"name": constraint.name, "min_group_rows": constraint.min_rows},
         "favorable": view.classes.tolist()[view.favorable],
-        "label_sets": None if label_sets is None else [sorted(labels, key=str) for labels in label_sets],
+        "label_sets": None if label_sets is None else [list(labels) for labels in label_sets],
         "step": step,
         "scale": scale,
         "digests": {"before": view.digests, "after": edited.digests},
@@ -93,7 +93,7 @@ def read_grouping(record: dict[str, Any]) -> Groups:
 def read_label_sets(record: dict[str, Any]) -> LabelSets | None:
     """The labels that the favourable class stands for, and the others."""
     stored = record["label_sets"]
-    return None if stored is None else LabelSets(*map(frozenset, stored))
+    return None if stored is None else LabelSets.of(*stored)
 
 
 def attach_record(model: Any, record: dict[str, Any] | None) -> None:

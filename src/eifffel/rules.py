@@ -9,8 +9,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from eifffel.ensembles import Column, EnsembleView, TreeStructure
-from eifffel.ensembles._columns import INFREQUENT
+from eifffel.ensembles import INFREQUENT, Column, EnsembleView, TreeStructure
 
 # Values that a rule does not allow, in brief.
 LISTED = 4

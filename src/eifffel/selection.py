@@ -7,12 +7,12 @@ import numpy as np
 from scipy.stats import norm
 
 from eifffel._validation import check_choice, check_confidence, check_fraction
-from eifffel.counts import PathCounts
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
-from eifffel.groups import Groups
 from eifffel.intervals import CONFIDENCE, difference_limit
 from eifffel.metrics import selection_rate
 from eifffel.objective import Objective, check_alpha, check_objective, name_loss
+from eifffel.path_counts import PathCounts
+from eifffel.rows.groups import Groups
 
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05

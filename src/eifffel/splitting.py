@@ -21,9 +21,9 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._validation import check_binary_labels
-from eifffel.coding import Coding, check_trainable, spread_weight
-from eifffel.groups import INTERSECTION, read_groups
+from eifffel.rows.coding import Coding, check_trainable, spread_weight
+from eifffel.rows.groups import INTERSECTION, read_groups
+from eifffel.rows.labels import check_binary_labels
 
 CRITERION = "entropy"
 LABEL = 0  # the output that is kept

@@ -1,35 +1,29 @@
 """trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from eifffel._validation import (
-    COLLECTIONS,
-    check_choice,
-    check_n_jobs,
-    check_number,
-    find_label_sets,
-    split_favorable,
-)
-from eifffel.batches import Batches
-from eifffel.coding import Coding
+from eifffel._validation import check_choice, check_n_jobs, check_number
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
-from eifffel.counts import PathCounts
-from eifffel.ensembles import find_view, view_ensemble
+from eifffel.ensembles import EnsembleView, find_view, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
-from eifffel.groups import EACH, Groups, make_groups
-from eifffel.leaves import Counted, count_rows
+from eifffel.leaves.counting import Counted, count_rows
+from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.measuring import measure_rows
 from eifffel.path import FairnessPath
-from eifffel.placing import PlacedRows, Placing, RowsInLeaves
-from eifffel.seen import SeenRows
-from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, resolve_strategy
-from eifffel.survey import survey_batches
-from eifffel.tables import read_rows, read_selection
-from eifffel.values import ERROR, MISSING
+from eifffel.path_counts import PathCounts
+from eifffel.rows.batches import Batches
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import EACH, Groups, make_groups
+from eifffel.rows.kinds import RowKinds
+from eifffel.rows.labels import COLLECTIONS, find_label_sets, split_favorable
+from eifffel.rows.reading import read_rows, read_selection
+from eifffel.rows.sensitive import ERROR, MISSING
+from eifffel.rows.survey import Survey, survey_batches
+from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, EditOrder, resolve_strategy
 
 # Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
 MEMORY_BUDGET = 4e9
@@ -187,6 +181,28 @@ def trace_path(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is asked, of a model and of rows that were surveyed; nothing is placed or counted yet.
+
+    Attributes
+    ----------
+    view : EnsembleView
+    coding : Coding
+        How labels and groups are counted.
+    constraint : Constraint
+        What is bounded.
+    scoring, selecting : Survey
+        Of the scoring rows and of the rows that steps are measured on, which may be the same.
+    """
+
+    view: EnsembleView
+    coding: Coding
+    constraint: Constraint
+    scoring: Survey
+    selecting: Survey
+
+
 def trace_batches(
     model: Any,
     scoring: Batches,
@@ -206,25 +222,90 @@ def trace_batches(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
-    """`trace_path` for rows in batches; ``groups`` may be known beforehand, whether or not all have scoring rows."""
+    """`trace_path` for rows in batches.
+
+    ``groups`` may be known beforehand, whether or not all have scoring rows; ``combine``, ``missing`` and
+    ``privileged`` are then theirs.
+    """
     check_n_jobs(n_jobs)
     if memory_budget != np.inf:
         check_number("memory_budget", memory_budget, at_least=0)
-    resolve_strategy(strategy, find_view(model))
     check_choice("direction", direction, DIRECTIONS)
     check_choice("missing", missing, MISSING)
     check_constraint(constraint)
-    view = None if isinstance(favorable, COLLECTIONS) else view_ensemble(model, favorable=favorable)
+    grouping = {"combine": combine, "missing": missing, "privileged": privileged}
+    task = _read_task(
+        model, scoring, selection, groups, grouping, strategy, constraint, min_group_rows, favorable, verbose
+    )
+    work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
+    task, scored, chosen_on = _place(task, scoring, selection, memory_budget, **work)
 
-    # What there is to count, before anything is.
-    missing = missing if groups is None else groups.missing
+    # The first pass.
+    may_shift = strategy == "shift" or (strategy == AUTO and (not task.view.votes or len(task.constraint.names) > 2))
+    counted = count_rows(task.view, scored, sampled=may_shift, **work)
+    task, counted, scored, chosen_on = _put_privileged_last(task, counted, scored, chosen_on)
+
+    strategy = resolve_strategy(strategy, task.view, task.constraint)
+    order = _order(task, counted, scored, chosen_on, strategy, direction, keep_apart, n_jobs)
+
+    # The second pass.
+    weighed = chosen_on is not scored and order.saw_selection_rows
+    measured = measure_rows(task.view, chosen_on, order, keep_apart=keep_apart and weighed, **work)
+    counts = measured.steps.path_counts(chosen_on.name, task.constraint)
+    certain_counts: PathCounts | None = counts
+    if weighed:
+        apart = measured.apart
+        certain_counts = None if apart is None else apart.path_counts("selection rows kept apart", task.constraint)
+    accuracy_counts = counts
+    if task.selecting.labels is None:
+        accuracy_counts = measure_rows(task.view, scored, order, **work).steps.path_counts(scored.name, task.constraint)
+
+    scored_by = scored.placed.alone.X if counted.seen is None else counted.seen
+    known = True if chosen_on is scored else None
+    if known is None and measured.seen is not None:
+        known = measured.seen.overlap(RowKinds.of(scored_by))
+    return FairnessPath(
+        model=model,
+        strategy=strategy,
+        direction=direction,
+        grouping=task.coding.groups,
+        constraint=task.constraint,
+        favorable=task.view.classes.tolist()[task.view.favorable],
+        label_sets=task.coding.label_sets,
+        order=order,
+        leaf_counts=counted.leaves,
+        counts=counts,
+        accuracy_counts=accuracy_counts,
+        certain_counts=certain_counts,
+        fingerprint=task.view.fingerprint(),
+        at_hand=measured.at_hand,
+        scored=scored_by,
+        known=known,
+    )
+
+
+def _read_task(
+    model: Any,
+    scoring: Batches,
+    selection: Batches | None,
+    groups: Groups | None,
+    grouping: dict[str, Any],
+    strategy: str,
+    constraint: str,
+    min_group_rows: int,
+    favorable: Any,
+    verbose: int,
+) -> Task:
+    """What there is to count, before anything is; mistakes are told here."""
+    resolve_strategy(strategy, find_view(model))
+    view = None if isinstance(favorable, COLLECTIONS) else view_ensemble(model, favorable=favorable)
+    missing = grouping["missing"] if groups is None else groups.missing
     survey = survey_batches(scoring, missing, rows=SCORING, verbose=verbose)
     if survey.labels is None:
         raise ValueError("y is missing; leaves are scored by the labels of their rows")
     others = survey if selection is None else survey_batches(selection, missing, rows=SELECTION, verbose=verbose)
     if groups is None:
-        also = None if selection is None else others.values
-        groups = make_groups(survey.values, combine=combine, missing=missing, privileged=privileged, also=also)
+        groups = make_groups(survey.values, also=None if selection is None else others.values, **grouping)
     favorable, good = split_favorable(favorable, survey.labels)
     view = view_ensemble(model, favorable=favorable) if view is None else view
     resolve_strategy(strategy, view)
@@ -235,83 +316,74 @@ def trace_batches(
             f"constraint={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
             "their y"
         )
-    coding = Coding(view.classes, view.favorable, groups, label_sets)
-    work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
-    placing = Placing(view, coding, survey, "scoring rows", SCORING, scoring.alone is not None, **work)
+    return Task(view, Coding(view.classes, view.favorable, groups, label_sets), asked, survey, others)
+
+
+def _place(
+    task: Task, scoring: Batches, selection: Batches | None, memory_budget: float, **work: Any
+) -> tuple[Task, RowsInLeaves, RowsInLeaves]:
+    """The scoring rows and the rows that steps are measured on, to be placed in their leaves when they are read."""
+    alone = scoring.alone is not None
+    placing = Placing(task.view, task.coding, task.scoring, "scoring rows", SCORING, alone, **work)
     # They are kept, as far as there is room, where they will be needed again.
-    budget = memory_budget if selection is None or others.labels is None else 0
+    budget = memory_budget if selection is None or task.selecting.labels is None else 0
     chosen_on = scored = RowsInLeaves.of(scoring, placing, budget)
     if selection is not None:
-        placing = Placing(view, coding, others, "selection rows", SELECTION, selection.alone is not None, **work)
+        alone = selection.alone is not None
+        placing = Placing(task.view, task.coding, task.selecting, "selection rows", SELECTION, alone, **work)
         chosen_on = RowsInLeaves.of(selection, placing)
-    asked = asked.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
+    constraint = task.constraint.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
     scored.check()
     chosen_on.check()
+    return replace(task, constraint=constraint), scored, chosen_on
 
-    # The first pass.
-    may_shift = strategy == "shift" or (strategy == AUTO and (not view.votes or len(asked.names) > 2))
-    counted = count_rows(view, scored, sampled=may_shift, **work)
-    if len(groups) == 2:
-        privileged = _find_privileged(groups, counted, asked)
-        if privileged is not None:  # code 1 from here on
-            groups = groups.privileged_last(privileged)
-            asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
-        if privileged == 0:
-            coding = replace(coding, groups=groups)
-            counted, scored = counted.swap_groups(), scored.swap_groups(coding)
-            chosen_on = scored if selection is None else chosen_on.swap_groups(coding)
 
-    strategy = resolve_strategy(strategy, view, asked)
+def _put_privileged_last(
+    task: Task, counted: Counted, scored: RowsInLeaves, chosen_on: RowsInLeaves
+) -> tuple[Task, Counted, RowsInLeaves, RowsInLeaves]:
+    """Of two groups the privileged one, which the first pass has found if it was not named, has code 1 from here on."""
+    groups = task.coding.groups
+    privileged = _find_privileged(groups, counted, task.constraint) if len(groups) == 2 else None
+    if privileged is None:
+        return task, counted, scored, chosen_on
+    coding = replace(task.coding, groups=groups.privileged_last(privileged))
+    constraint = make_constraint(task.constraint.name, coding.groups, min_group_rows=task.constraint.min_rows)
+    task = replace(task, coding=coding, constraint=constraint)
+    if privileged == 1:
+        return task, counted, scored, chosen_on
+    swapped = scored.swap_groups(coding)
+    others = swapped if chosen_on is scored else chosen_on.swap_groups(coding)
+    return task, counted.swap_groups(), swapped, others
+
+
+def _order(
+    task: Task,
+    counted: Counted,
+    scored: RowsInLeaves,
+    chosen_on: RowsInLeaves,
+    strategy: str,
+    direction: str,
+    keep_apart: bool,
+    n_jobs: int | None,
+) -> EditOrder:
+    """All edits, in their order, and the steps at which they are measured."""
     draw = cache(partial(scored.sample, counted.leaves.totals, counted.lowest))
-    edits = STRATEGIES[strategy].order(
-        view,
+    order = STRATEGIES[strategy].order(
+        task.view,
         scored,
         counted.leaves,
-        asked,
+        task.constraint,
         direction=direction,
         draw=draw,
-        draw_ahead=None if selection is None else partial(chosen_on.sample_any, half=keep_apart),
+        draw_ahead=None if chosen_on is scored else partial(chosen_on.sample_any, half=keep_apart),
         n_jobs=n_jobs,
     )
     if not STRATEGIES[strategy].flips:
         whole: PlacedRows | None = chosen_on.placed.alone
         shown = draw() if whole is None else whole
-        edits = edits.on_rows(view, shown.index, some=whole is None, n_jobs=n_jobs)
-        edits.review(view, shown)
-
-    # The second pass.
-    fitted_ahead = selection is not None and edits.fits_ahead
-    found = measure_rows(view, chosen_on, edits, keep_apart=keep_apart and fitted_ahead, **work)
-    counts = found.all.path_counts(chosen_on.name, asked)
-    certain_counts: PathCounts | None = counts
-    if fitted_ahead:
-        apart = found.apart
-        certain_counts = None if apart is None else apart.path_counts("selection rows kept apart", asked)
-    accuracy_counts = counts
-    if others.labels is None:
-        accuracy_counts = measure_rows(view, scored, edits, **work).all.path_counts(scored.name, asked)
-    scored_by = scored.placed.alone.X if counted.seen is None else counted.seen
-    known = True if selection is None else None
-    if known is None and found.seen is not None:
-        known = found.seen.overlap(SeenRows.of(scored_by))
-    return FairnessPath(
-        model=model,
-        strategy=strategy,
-        direction=direction,
-        grouping=groups,
-        constraint=asked,
-        favorable=view.classes.tolist()[view.favorable],
-        label_sets=label_sets,
-        order=edits,
-        leaf_counts=counted.leaves,
-        counts=counts,
-        accuracy_counts=accuracy_counts,
-        certain_counts=certain_counts,
-        fingerprint=view.fingerprint(),
-        at_hand=found.at_hand,
-        scored=scored_by,
-        known=known,
-    )
+        order = order.on_rows(task.view, shown.index, some=whole is None, n_jobs=n_jobs)
+        order.review(task.view, shown)
+    return order
 
 
 def _find_privileged(groups: Groups, counted: Counted, constraint: Constraint) -> int | None:

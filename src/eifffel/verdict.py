@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from eifffel._validation import check_step
-from eifffel.counts import PathCounts
-from eifffel.groups import Groups
 from eifffel.intervals import CONFIDENCE
+from eifffel.path_counts import PathCounts
+from eifffel.rows.groups import Groups
 from eifffel.selection import Selection
 
 PAST = "Past zero: the other group is favoured now"

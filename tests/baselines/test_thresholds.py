@@ -15,7 +15,7 @@ from eifffel import ConstraintNotMetWarning, PrivilegedGroupWarning
 from eifffel.baselines import GroupThresholds, RejectOption
 from eifffel.baselines._base import weigh_above
 from eifffel.baselines._group_thresholds import best_in_windows
-from eifffel.coding import Rows
+from eifffel.rows.coding import Rows
 
 OBJECTIVES = {"accuracy": accuracy_score, "balanced_accuracy": balanced_accuracy_score}
 

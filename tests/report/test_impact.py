@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from eifffel.coding import Rows
 from eifffel.constraints import make_constraint
-from eifffel.groups import FEWEST, make_groups
 from eifffel.intervals import ratio_interval
 from eifffel.report import summarize_decisions
 from eifffel.report._impact import find_partitions, measure_impact
-from eifffel.values import Values
+from eifffel.rows.coding import Rows
+from eifffel.rows.groups import FEWEST, make_groups
+from eifffel.rows.sensitive import ColumnValues
 
 SIZES = st.lists(st.integers(0, 40), min_size=6, max_size=6).filter(lambda sizes: sum(sizes) > 0)
 
@@ -28,7 +28,7 @@ def fisher(a, n, b, m):
 
 def grouped(sizes, combine):
     """Groups of two columns, those of them that are bounded, and the rows."""
-    columns = [Values("sex", ["f", "m"], False), Values("race", ["a", "b", "c"], False)]
+    columns = [ColumnValues("sex", ["f", "m"], False), ColumnValues("race", ["a", "b", "c"], False)]
     groups = make_groups(columns, combine=combine)
     code = np.repeat(np.arange(6), sizes).astype(np.uint8)
     rows = Rows(code, None, np.ones(len(code), np.int64), 1, 6)

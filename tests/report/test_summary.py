@@ -13,12 +13,12 @@ from made_up_report import classifier, people, summary  # noqa: E402
 
 from draws import parity, two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
-from eifffel.coding import Rows  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
 from eifffel.report._verdict import say_verdict  # noqa: E402
 from eifffel.report._words import fraction, percent  # noqa: E402
+from eifffel.rows.coding import Rows  # noqa: E402
 
 X, y, s = people(2000, 1)
 pytestmark = pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")

@@ -18,17 +18,20 @@ from sklearn.ensemble import (
     RandomForestClassifier,
 )
 
-from eifffel import batches as batches_module
-from eifffel import named, parquet, seen, trace_path
-from eifffel.batches import Batch
-from eifffel.coding import Coding
+from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.ensembles._forests import ForestView
-from eifffel.groups import read_groups
-from eifffel.placing import halve
-from eifffel.seen import SeenRows
+from eifffel.leaves.placing import halve
+from eifffel.rows import batches as batches_module
+from eifffel.rows import columns as columns_module
+from eifffel.rows import kinds as kinds_module
+from eifffel.rows import parquet
+from eifffel.rows.batches import Batch
+from eifffel.rows.coding import Coding
+from eifffel.rows.groups import read_groups
+from eifffel.rows.kinds import RowKinds
+from eifffel.rows.survey import WeightScale, common_divisor, survey_batch
 from eifffel.strategies import _shift
-from eifffel.survey import WeightScale, common_divisor, survey_batch
 
 people = make_biased_classification(1500, random_state=0)
 X, y, s = people.data, people.target, people.sensitive
@@ -142,9 +145,9 @@ def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Samples of 200 kinds of rows or so, and 40 at least of each group and label."""
-    for module in ("seen", "placing", "strategies._shift"):
+    for module in ("rows.kinds", "leaves.placing", "strategies._shift"):
         monkeypatch.setattr(f"eifffel.{module}.MOST_KINDS", 200)
-    monkeypatch.setattr("eifffel.placing.LEAST_KINDS", 40)
+    monkeypatch.setattr("eifffel.leaves.placing.LEAST_KINDS", 40)
     drawn = []
     order = _shift.order_shift
 
@@ -182,9 +185,9 @@ def test_a_sample_is_of_kinds_of_rows_and_each_cell_weighs_as_all_of_it(small_sa
     # As if rows of these weights had been given in memory.
     view, constraint = paths[0]._view(), paths[0].constraint
     alone = replace(first, n_rows=None, rows=replace(first.rows, weight=first.rows.weight * 2))
-    as_many = _shift.order_shift(view, replace(alone, n_rows=200), None, constraint)
+    as_many = _shift.order_shift(view, replace(alone, n_rows=200), constraint)
     np.testing.assert_allclose(as_many.score, paths[0].order.score, atol=1e-10)
-    fewer = _shift.order_shift(view, replace(alone, n_rows=100), None, constraint)
+    fewer = _shift.order_shift(view, replace(alone, n_rows=100), constraint)
     assert np.abs(fewer.score - as_many.score).max() > 1e-4, "fewer rows are damped more"
 
 
@@ -213,13 +216,13 @@ def test_the_half_that_weighs_groups_is_not_the_half_that_certifies(small_sample
     n_apart = path.certain_counts.n_rows.sum()
     assert 200 < n_apart < 300, "about a half, however small the batches"
     assert ahead.n_rows <= 500 - n_apart
-    kinds = dict(zip(seen.hash_rows(X[N:]).tolist(), range(500), strict=True))
+    kinds = dict(zip(kinds_module.hash_rows(X[N:]).tolist(), range(500), strict=True))
     weighed = {kinds[kind] for kind in ahead.kind.tolist()}
     inside = [False] * 500
     for start in range(0, 500, size):
         part = slice(start, start + size)
         rows = path_rows(race[N:][part], y[N:][part])
-        for place, chosen in enumerate(halve(rows, seen.hash_rows(X[N:][part]))):
+        for place, chosen in enumerate(halve(rows, kinds_module.hash_rows(X[N:][part]))):
             inside[start + place] = bool(chosen)
     assert weighed <= {place for place, chosen in enumerate(inside) if chosen}
     assert n_apart == 500 - sum(inside)
@@ -288,7 +291,7 @@ def test_a_set_of_labels():
     options = {"favorable": {"good", "fair"}, "strategy": "leaf"}
     got = trace_path(FOREST, cut(columns, [3, 500]), select_on=(cut(held, [20]), None, None), **options)
     assert_same_path(got, in_memory(FOREST, held, columns, **options))
-    assert got.label_sets.bad == {"poor"}
+    assert got.label_sets.bad == ("poor",)
 
 
 def test_selection_rows_without_labels():
@@ -376,7 +379,7 @@ def test_leaf_indices_are_made_once_if_there_is_room_for_them(budget, n_rows, mo
 
 
 def test_memory_does_not_grow_with_the_rows(monkeypatch):
-    monkeypatch.setattr(seen, "MOST_KINDS", 2000)
+    monkeypatch.setattr(kinds_module, "MOST_KINDS", 2000)
 
     def batches(n_batches):
         for seed in range(n_batches):
@@ -465,13 +468,13 @@ def test_a_folder_of_parquet_files(folder, rows_per_batch, monkeypatch):
 
 def test_groups_and_labels_are_surveyed_without_reading_features(folder, monkeypatch):
     read = []
-    from_arrow = named.Named.cut
+    from_arrow = columns_module.TableColumns.cut
 
     def spy(self, frame, where, **options):
         read.append(list(frame.columns))
         return from_arrow(self, frame, where, **options)
 
-    monkeypatch.setattr(named.Named, "cut", spy)
+    monkeypatch.setattr(columns_module.TableColumns, "cut", spy)
     model = RandomForestClassifier(3, random_state=0).fit(table("pandas")[FEATURES], y)
     trace_path(model, folder, "label", sensitive_features="sex", strategy="leaf", memory_budget=0)
     assert read == [["label", "sex"], [*FEATURES, "label", "sex"], [*FEATURES, "label", "sex"]]
@@ -604,13 +607,13 @@ def test_a_folder_without_files(tmp_path):
 @settings(max_examples=100, deadline=None)
 @given(kinds=st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=5), most=st.integers(1, 12))
 def test_what_is_kept_of_batches_is_the_lowest_of_all(kinds, most):
-    old = seen.MOST_KINDS
-    seen.MOST_KINDS = most
+    old = kinds_module.MOST_KINDS
+    kinds_module.MOST_KINDS = most
     try:
-        parts = [SeenRows.of_kinds(np.array(part, np.uint64)) for part in kinds]
-        got = reduce(SeenRows.join, parts)
+        parts = [RowKinds.of_kinds(np.array(part, np.uint64)) for part in kinds]
+        got = reduce(RowKinds.join, parts)
     finally:
-        seen.MOST_KINDS = old
+        kinds_module.MOST_KINDS = old
     every = sorted(kind for part in kinds for kind in part)
     lowest = sorted(set(every))[:most]
     assert got.kind.tolist() == lowest
@@ -620,12 +623,12 @@ def test_what_is_kept_of_batches_is_the_lowest_of_all(kinds, most):
 
 
 def test_overlap_is_told_from_the_lowest_kinds(monkeypatch):
-    monkeypatch.setattr(seen, "MOST_KINDS", 300)
-    one, two, three = (SeenRows.of(X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
+    monkeypatch.setattr(kinds_module, "MOST_KINDS", 300)
+    one, two, three = (RowKinds.of(X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
     assert len(one.kind) == 300
     assert one.overlap(two)
     assert not one.overlap(three)
-    assert SeenRows.of(X[:30]).overlap(one)
+    assert RowKinds.of(X[:30]).overlap(one)
 
 
 @given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=6).filter(any))

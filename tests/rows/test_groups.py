@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from eifffel.groups import read_groups, read_two_groups
-from eifffel.values import UNKNOWN
+from eifffel.rows.groups import read_groups, read_two_groups
+from eifffel.rows.sensitive import UNKNOWN
 
 SEX = np.array(list("fmfmfm"))
 RACE = np.array(["x", "x", "y", "y", "z", "z"])

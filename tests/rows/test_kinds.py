@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 from draws import people
 from eifffel import SeenRowsWarning, trace_path
 from eifffel.datasets import make_biased_classification
-from eifffel.seen import SeenRows, hash_rows
+from eifffel.rows.kinds import RowKinds, hash_rows
 
 rows = make_biased_classification(3000, random_state=0)
 X, y, s = rows.data, rows.target, rows.sensitive
@@ -86,8 +86,8 @@ def test_coarse_rows_that_look_alike_are_not_taken_for_the_same(seed, n_values, 
 
 @pytest.mark.parametrize("which", [np.repeat(np.arange(1500), 2), np.arange(1500)[::-1]], ids=["twice", "turned"])
 def test_repeated_and_in_another_order_they_are_the_same(which):
-    assert SeenRows.of(X[TRAIN]).overlap(SeenRows.of(X[which]))
-    assert not SeenRows.of(X[TRAIN]).overlap(SeenRows.of(X[HELD_OUT]))
+    assert RowKinds.of(X[TRAIN]).overlap(RowKinds.of(X[which]))
+    assert not RowKinds.of(X[TRAIN]).overlap(RowKinds.of(X[HELD_OUT]))
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

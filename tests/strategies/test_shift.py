@@ -24,9 +24,9 @@ from eifffel import (
     trace_path,
     view_ensemble,
 )
-from eifffel.coding import Coding, Rows
 from eifffel.datasets import make_biased_classification
-from eifffel.placing import PlacedRows
+from eifffel.leaves.placing import PlacedRows
+from eifffel.rows.coding import Coding, Rows
 from eifffel.strategies import ShiftOrder, _shift, resolve_strategy
 
 
@@ -144,7 +144,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
     X, y, s = people(400, seed=2)
     model = MODELS["boosting"].fit(X, y)
     view = view_ensemble(model)
-    order = _shift.order_shift(view, place(view, X[:200], y[:200], s[:200]), None, parity())
+    order = _shift.order_shift(view, place(view, X[:200], y[:200], s[:200]), parity())
     order = order.on_rows(view, place(view, X[:200], y[:200], s[:200]).index)
     other = place(view, X[200:], y[200:], s[200:])
     counts = order.replay(view, other, n_jobs=2, verbose=0)
@@ -159,7 +159,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
     weight = _shift.weigh_rows(
-        rows, _shift._weigh_cells(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
+        rows, _shift.weigh_cells(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
     )
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])
@@ -359,7 +359,7 @@ def test_the_direction_is_that_of_the_weighted_rows():
     placed = place(view, X[:3000], y[:3000], s[:3000])
     weight = np.random.RandomState(0).randint(1, 4, 3000)
     rows = replace(placed.rows, weight=weight)
-    weighted = _shift.order_shift(view, replace(placed, rows=rows), None, parity())
+    weighted = _shift.order_shift(view, replace(placed, rows=rows), parity())
     target = row_weights(rows)
     squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight / weight.mean(), target, None)
     np.testing.assert_allclose(weighted.score, squares.solve(_shift.DAMPING, _shift.ITERATIONS))

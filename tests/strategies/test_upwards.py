@@ -13,9 +13,9 @@ from sklearn.model_selection import FixedThresholdClassifier
 from boosters import BOOSTED
 from draws import parity, people, problems, row_weights, two_groups
 from eifffel import trace_path, view_ensemble
-from eifffel.coding import Coding
 from eifffel.datasets import make_biased_classification
-from eifffel.placing import PlacedRows
+from eifffel.leaves.placing import PlacedRows
+from eifffel.rows.coding import Coding
 from eifffel.strategies import _shift
 
 X, y, s = people(300, seed=0)
@@ -30,12 +30,12 @@ def trace_up(model, **changes):
 
 def check_nobody_loses(path, rows, steps):
     view = view_ensemble(path.model, favorable=path.favorable)
-    before = view.decides(rows)
+    before = view.model_decides(rows)
     for step in steps:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             edited = view_ensemble(path.model_at(step), favorable=path.favorable)
-        assert not (before & ~edited.decides(rows)).any()
+        assert not (before & ~edited.model_decides(rows)).any()
 
 
 @settings(max_examples=60, deadline=None)
@@ -101,7 +101,7 @@ def test_the_direction_is_least_squares_among_those_that_take_nothing_off():
         people.data, people.target, people.sensitive, rows="rows"
     )
     placed = PlacedRows(people.data, view.apply(view.check_rows(people.data)), rows, "rows")
-    found = _shift.order_shift(view, placed, None, parity(), direction="up").score
+    found = _shift.order_shift(view, placed, parity(), direction="up").score
     indicators = np.zeros((400, view.n_leaves))
     for t, leaf in enumerate(placed.index):
         indicators[np.arange(400), view.leaf_offset[t] + leaf] = 1

@@ -11,13 +11,13 @@ from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingCla
 
 from draws import people, two_groups
 from eifffel import trace_path, view_ensemble
-from eifffel.coding import Coding, Rows
 from eifffel.constraints import CONSTRAINTS, make_constraint
-from eifffel.groups import Groups
 from eifffel.intervals import difference_limit
-from eifffel.leaves import count_leaves
-from eifffel.placing import PlacedRows
-from eifffel.scoring import score_leaves
+from eifffel.leaves.counting import count_leaves
+from eifffel.leaves.placing import PlacedRows
+from eifffel.leaves.scoring import score_leaves
+from eifffel.rows.coding import Coding, Rows
+from eifffel.rows.groups import Groups
 from eifffel.strategies import STRATEGIES, order_leaves, order_trees
 from literal import run_literally
 

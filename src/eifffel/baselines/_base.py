@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
 from eifffel._validation import check_choice
-from eifffel.coding import Coding, Rows, check_trainable
 from eifffel.objective import OBJECTIVES, favorable_gains
+from eifffel.rows.coding import Coding, Rows, check_trainable
 
 AUTO = "auto"
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from eifffel._validation import check_choice
 from eifffel.baselines._base import ROUNDING, RandomisedPostProcessor
-from eifffel.coding import Coding, Rows
 from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
+from eifffel.rows.coding import Coding, Rows
 
 COSTS = ("fpr", "fnr", "weighted")
 

@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
 from eifffel import metrics
-from eifffel._validation import check_binary_labels, check_fraction, check_n_jobs, check_number
-from eifffel.coding import Coding, Rows, check_trainable, spread_weight
+from eifffel._validation import check_fraction, check_n_jobs, check_number
 from eifffel.exceptions import warn_caller
-from eifffel.groups import read_two_groups
+from eifffel.rows.coding import Coding, Rows, check_trainable, spread_weight
+from eifffel.rows.groups import read_two_groups
+from eifffel.rows.labels import check_binary_labels
 
 TREES_PER_JOB = 4  # grown between two looks at how many have been kept
 

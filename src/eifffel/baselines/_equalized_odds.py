@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from eifffel.baselines._base import RandomisedPostProcessor, auto_gains, check_auto_objective
-from eifffel.coding import Coding, Rows
+from eifffel.rows.coding import Coding, Rows
 
 
 class EqualizedOdds(RandomisedPostProcessor):

@@ -12,7 +12,7 @@ from eifffel.baselines._base import (
     check_auto_objective,
     weigh_above,
 )
-from eifffel.coding import Coding, Rows
+from eifffel.rows.coding import Coding, Rows
 
 DIGITS = 12  # so that of thresholds equally good the first is taken, whatever rounding says
 

@@ -13,8 +13,8 @@ from eifffel.baselines._base import (
     check_auto_objective,
     weigh_above,
 )
-from eifffel.coding import Coding, Rows
 from eifffel.exceptions import ConstraintNotMetWarning, PrivilegedGroupWarning, warn_caller
+from eifffel.rows.coding import Coding, Rows
 
 
 class RejectOption(ThresholdPostProcessor):

@@ -23,10 +23,9 @@ from eifffel.cli._printing import print_audit, say, say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_rows, sensitive_among
 from eifffel.record import find_record
-from eifffel.report import render_table, save_table, summarize
-from eifffel.report._audit import TABLES
+from eifffel.report import TABLES, render_table, save_table, summarize
+from eifffel.rows.sensitive import DROP
 from eifffel.selection import check_one_bound
-from eifffel.values import DROP
 
 
 @shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")

@@ -13,22 +13,22 @@ import numpy as np
 
 from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
-from eifffel._validation import check_binary_labels, check_choice, check_favorable, check_fraction
-from eifffel.batches import Batch, OneBatch
+from eifffel._validation import check_choice, check_fraction
 from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task
-from eifffel.coding import Coding, check_split
 from eifffel.constraints import check_constraint, make_constraint
-from eifffel.groups import COMBINE, read_groups
 from eifffel.record import find_record, note_report, note_selection
-from eifffel.report import summarize
-from eifffel.report._save import render_json
+from eifffel.report import render_json, summarize
+from eifffel.rows.batches import Batch, OneBatch
+from eifffel.rows.coding import Coding, check_split
+from eifffel.rows.groups import COMBINE, read_groups
+from eifffel.rows.labels import check_binary_labels, check_favorable
+from eifffel.rows.sensitive import MISSING
 from eifffel.selection import EPSILON, check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 from eifffel.tracing import trace_batches
-from eifffel.values import MISSING
 
 SELECTION_FRACTION = 0.25
 # What of a task says how groups are compared.

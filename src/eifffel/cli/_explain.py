@@ -11,8 +11,7 @@ from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model
 from eifffel.record import find_record
-from eifffel.report._summary import SCHEMA_NAME
-from eifffel.report._words import strategy_words
+from eifffel.report import SCHEMA_NAME, strategy_words
 
 
 @shared.command(example="eifffel explain model.skops")

@@ -13,8 +13,7 @@ from eifffel.cli._editing import Edited
 from eifffel.cli._files import check_table_name
 from eifffel.cli._printing import print_summary, say, say_note
 from eifffel.cli._progress import Progress
-from eifffel.report import save_report
-from eifffel.report._save import check_audit_name, check_report_name, render_json
+from eifffel.report import check_audit_name, check_report_name, render_json, save_report
 
 MODEL_ENDING = ".skops"
 EXPORT_ENDING = ".onnx"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from eifffel._validation import check_binary_labels, check_choice
+from eifffel._validation import check_choice
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import check_compared, describe, edit, read_bounds, say_assumed
 from eifffel.cli._files import read_table, split_names
@@ -16,8 +16,8 @@ from eifffel.cli._printing import say
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, find_good
 from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
-from eifffel.ensembles._averaged import AveragedView
-from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles import AveragedView, BoostedView
+from eifffel.rows.labels import check_binary_labels
 from eifffel.strategies import ANY, AUTO, resolve_strategy
 
 Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]

@@ -66,7 +66,7 @@ def decide(model: Any, X: pd.DataFrame) -> pd.DataFrame:
     labels = None if record is None else (record["task"] or {}).get("labels")
     if not hasattr(model, "classes_"):  # a Booster
         view = view_ensemble(model, favorable=1)
-        return pd.DataFrame({"prediction": view.decides(X).astype(int)}, X.index)
+        return pd.DataFrame({"prediction": view.model_decides(X).astype(int)}, X.index)
     classes = list(model.classes_)
     favorable = classes[-1] if record is None else record["favorable"]
     names = dict(enumerate(labels)) if labels is not None else {label: label for label in classes}

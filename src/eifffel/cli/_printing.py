@@ -11,9 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from eifffel.cli._progress import UntilClosed
-from eifffel.report import _words
-from eifffel.report._blocks import AuditTable
-from eifffel.report._markdown import path_head, path_rows
+from eifffel.report import AuditTable, _words, path_head, path_rows
 
 MAX_WIDTH = 120
 # Between columns, and what the first of them needs to be read.

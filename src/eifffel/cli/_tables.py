@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eifffel._validation import check_binary_labels, check_favorable
 from eifffel.cli._files import split_names
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
-from eifffel.groups import EACH, INTERSECTION, MOST_GROUPS
-from eifffel.values import ERROR, OWN_GROUP
+from eifffel.rows.groups import EACH, INTERSECTION, MOST_GROUPS
+from eifffel.rows.labels import check_binary_labels, check_favorable
+from eifffel.rows.sensitive import ERROR, OWN_GROUP
 
 SHOWN = 8
 FEWEST_ROWS = 30

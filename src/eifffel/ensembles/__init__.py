@@ -8,8 +8,10 @@ from importlib import import_module
 from typing import Any
 
 from eifffel.ensembles._around import LAYERS, Around
-from eifffel.ensembles._base import EnsembleView, TreeStructure
-from eifffel.ensembles._columns import Column, plain_columns
+from eifffel.ensembles._averaged import AveragedView
+from eifffel.ensembles._base import EnsembleView, TreeStructure, sum_leaves
+from eifffel.ensembles._boosted import BoostedView
+from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
 from eifffel.exceptions import UnsupportedModelError
 
 VIEWS = {
@@ -37,7 +39,20 @@ REMEDIES = {
     "ABCMeta": "pass a fitted instance, not the class",
 }
 
-__all__ = ["VIEWS", "Around", "Column", "EnsembleView", "TreeStructure", "find_view", "plain_columns", "view_ensemble"]
+__all__ = [
+    "INFREQUENT",
+    "VIEWS",
+    "Around",
+    "AveragedView",
+    "BoostedView",
+    "Column",
+    "EnsembleView",
+    "TreeStructure",
+    "find_view",
+    "plain_columns",
+    "sum_leaves",
+    "view_ensemble",
+]
 
 
 def find_view(model: Any) -> type[EnsembleView]:

@@ -56,7 +56,7 @@ class AveragedView(EnsembleView):
         return 0.5 if cutoff is None else cutoff.value
 
     @property
-    def favorable_cut(self) -> float:
+    def threshold(self) -> float:
         """The favourable fraction at which the decision turns."""
         return 1 - self.cut if self.comparison == _kernels.UNFAVORABLE_REACHES else self.cut
 
@@ -83,7 +83,7 @@ class AveragedView(EnsembleView):
 
     @property
     def leaf_score(self) -> np.ndarray:
-        return (self.leaf_value[:, 1] - self.favorable_cut) / self.n_trees
+        return (self.leaf_value[:, 1] - self.threshold) / self.n_trees
 
     @property
     def bias(self) -> float:
@@ -95,7 +95,7 @@ class AveragedView(EnsembleView):
 
     def rounding_along(self, direction: np.ndarray) -> float:
         # Leaves that leave [0, 1] are scaled, and scores with them; rounding is not.
-        room = min(self.favorable_cut, 1 - self.favorable_cut)
+        room = min(self.threshold, 1 - self.threshold)
         return self.rounding * self.n_trees * float(np.abs(direction).max()) / room
 
     # Fixed point: integers add up to the same sum in any order.
@@ -108,7 +108,7 @@ class AveragedView(EnsembleView):
     @property
     def fixed_bias(self) -> int:
         """What the sum of margins must exceed, with the sign changed."""
-        return int(np.rint(-self.n_trees * (2 * self.favorable_cut - 1) * _kernels.FIXED_POINT))
+        return int(np.rint(-self.n_trees * (2 * self.threshold - 1) * _kernels.FIXED_POINT))
 
     @cached_property
     def exact(self) -> np.ndarray:
@@ -129,12 +129,8 @@ class AveragedView(EnsembleView):
         n = self.n_trees
         return int(np.ceil(0.51 * (n + 1) + (2 * n * n + 2 * n) * 2.0**-53 * _kernels.FIXED_POINT)) + 1
 
-    def decide(
-        self, index: np.ndarray, X: Any = None, *, flipped: np.ndarray | None = None, n_jobs: int | None = None
-    ) -> np.ndarray:
-        rank = np.full(self.n_leaves, NEVER)
-        if flipped is not None:
-            rank[flipped] = 0
+    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
+        unflipped = np.full(self.n_leaves, NEVER)
         favorable = np.empty(index.shape[1], np.bool_)
 
         def fill(rows: slice) -> None:
@@ -147,7 +143,7 @@ class AveragedView(EnsembleView):
                 self.fixed_bias,
                 self.leaf_value,
                 self.exact,
-                rank,
+                unflipped,
                 0,
                 self.comparison,
                 self.cut,
@@ -170,10 +166,6 @@ class AveragedView(EnsembleView):
     def favor(self, leaf_value: np.ndarray) -> np.ndarray:
         return leaf_value[:, 1]
 
-    @property
-    def threshold(self) -> float:
-        return self.favorable_cut
-
     def flip(self, leaves: np.ndarray) -> np.ndarray:
         """The leaf fractions after swapping those of ``leaves``."""
         leaf_value = self.leaf_value.copy()
@@ -181,13 +173,13 @@ class AveragedView(EnsembleView):
         return leaf_value
 
     def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
-        cut = self.favorable_cut
+        cut = self.threshold
         away = self.leaf_value[:, 1] - cut
         return (away + cut / scale) / self.n_trees, ((1 - cut) / scale - away) / self.n_trees
 
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         # Scaling all leaves about the cut-off changes no decision and brings every fraction into [0, 1].
-        cut = self.favorable_cut
+        cut = self.threshold
         away = self.leaf_value[:, 1] - cut - self.n_trees * amount
         room = np.where(away > 0, 1 - cut, cut)
         with np.errstate(divide="ignore"):

@@ -15,10 +15,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from eifffel import _kernels
 from eifffel._parallel import jobs_for, run_threads, split_evenly
-from eifffel._validation import check_favorable
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._columns import Column
 from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
+from eifffel.rows.labels import check_favorable
 
 ROWS_VERIFIED = 100
 
@@ -246,6 +246,14 @@ class EnsembleView(ABC):
         """The sum of ``value``, one entry per leaf of the ensemble, over the leaves of each row."""
         return sum_leaves(index, self.leaf_offset, value, n_jobs=n_jobs)
 
+    def row_scores(self, index: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+        """The score of each row by its leaves; above 0 the decision is favourable."""
+        return self.sum_leaves(index, self.leaf_score, n_jobs=n_jobs) + self.bias
+
+    def largest_sum(self, value: np.ndarray) -> float:
+        """The largest that ``value``, one entry per leaf of the ensemble, could add up to over the leaves of a row."""
+        return float(np.maximum.reduceat(np.abs(value), self.leaf_offset[:-1]).sum())
+
     def check_rows(self, X: Any) -> Any:
         """Rows as they are given to the model -> rows as `apply` takes them; raises what ``predict`` would."""
         return self._check_rows(self.around.transform(X))
@@ -254,7 +262,7 @@ class EnsembleView(ABC):
         """The score that the ensemble itself gives to rows as they are given to the model."""
         return self._model_score(self.around.transform(X))
 
-    def decides(self, X: Any) -> np.ndarray:
+    def model_decides(self, X: Any) -> np.ndarray:
         """Whether the model itself decides for the favourable class."""
         return np.asarray(self.around.outer.predict(X)).ravel() == self.classes[self.favorable]
 
@@ -306,8 +314,8 @@ class EnsembleView(ABC):
         given = _safe_indexing(X, sample)
         leaves = self.apply(self.check_rows(given)) if index is None else np.ascontiguousarray(index[:, sample])
         with parallel_config(backend="sequential"):  # one job adds the trees in their order
-            model_score, model_decides = self.model_score(given), self.decides(given)
-        n_wrong = np.count_nonzero(self.decide(leaves, given) != model_decides)
+            model_score, decided = self.model_score(given), self.model_decides(given)
+        n_wrong = np.count_nonzero(self.decide(leaves, given) != decided)
         off_by = np.abs(self.leaf_sum(leaves) - model_score)
         if n_wrong or not np.all(off_by <= self.score_tolerance * self.leaf_magnitude(leaves)):
             raise ViewMismatchError(

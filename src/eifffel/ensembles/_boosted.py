@@ -62,15 +62,11 @@ class BoostedView(EnsembleView):
     @property
     def rounding(self) -> float:
         """Of the sum over the trees, and of the probability that is compared with the cut-off."""
-        largest = self._largest_sum(self.leaf_value) + abs(self.raw_bias)
+        largest = self.largest_sum(self.leaf_value) + abs(self.raw_bias)
         return self._sum_rounding(largest) + self._probability_rounding()
 
     def rounding_along(self, direction: np.ndarray) -> float:
-        return self._sum_rounding(self._largest_sum(direction))
-
-    def _largest_sum(self, value: np.ndarray) -> float:
-        """The largest sum that leaves of these values could add up to."""
-        return float(np.maximum.reduceat(np.abs(value), self.leaf_offset[:-1]).sum())
+        return self._sum_rounding(self.largest_sum(direction))
 
     def _probability_rounding(self) -> float:
         cutoff = self.around.cutoff
@@ -95,11 +91,11 @@ class BoostedView(EnsembleView):
         return np.maximum(1, self.sum_leaves(index, np.abs(self.leaf_value)) + abs(self.raw_bias))
 
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
-        score = self.sum_leaves(index, self.leaf_score, n_jobs=n_jobs) + self.bias
+        score = self.row_scores(index, n_jobs=n_jobs)
         favorable = score > 0
         near = np.flatnonzero(np.abs(score) <= self.rounding)
         if len(near) and X is not None:  # how a score at the threshold is decided, and how it rounds, the model knows
-            favorable[near] = self.decides(_safe_indexing(X, near))
+            favorable[near] = self.model_decides(_safe_indexing(X, near))
         return favorable
 
     def favor(self, leaf_value: np.ndarray) -> np.ndarray:

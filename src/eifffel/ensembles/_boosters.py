@@ -47,10 +47,10 @@ class BoosterView(BoostedView):
         """The probability of the second class that the Booster itself gives to rows."""
         return self._predict(self.around.transform(X))
 
-    def decides(self, X: Any) -> np.ndarray:
+    def model_decides(self, X: Any) -> np.ndarray:
         if self._is_bare:  # it gives probabilities only
             return (self.probability(X) > 0.5) == (self.favorable == 1)
-        return super().decides(X)
+        return super().model_decides(X)
 
     def _copy_booster(self) -> Any:
         """By its state: copy.deepcopy forgets the best iteration and the parameters."""

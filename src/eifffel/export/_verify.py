@@ -142,7 +142,7 @@ def _predict(model: Any, rows: Any) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(model.predict(rows)).ravel(), np.asarray(model.predict_proba(rows))
     view: Any = view_ensemble(model, favorable=1)  # a Booster, of the labels 0 and 1
     second = view.probability(rows)
-    return view.decides(rows).astype(int), np.column_stack([1 - second, second])
+    return view.model_decides(rows).astype(int), np.column_stack([1 - second, second])
 
 
 def _differ(label: np.ndarray, own: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ import numpy as np
 from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel.ensembles import EnsembleView
-from eifffel.placing import PlacedRows, RowsInLeaves, find_lowest
-from eifffel.seen import SeenRows
+from eifffel.leaves.placing import PlacedRows, RowsInLeaves, find_lowest
+from eifffel.rows.kinds import RowKinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +45,17 @@ class Counted:
     favorable : ndarray of shape (n_groups, 2)
         Weight of the rows that the model as it came decides favourably, in units; of two groups only.
     n_rows : ndarray of shape (n_groups, 2)
-    seen : SeenRows or None
+    seen : RowKinds or None
         What is known of the rows, where they are not all at hand.
-    lowest : tuple of SeenRows, one for each group and label, or None
+    lowest : tuple of RowKinds, one for each group and label, or None
         The kinds of rows to draw a sample of, where one may be needed.
     """
 
     leaves: LeafCounts
     favorable: np.ndarray
     n_rows: np.ndarray
-    seen: SeenRows | None
-    lowest: tuple[SeenRows, ...] | None = None
+    seen: RowKinds | None
+    lowest: tuple[RowKinds, ...] | None = None
 
     def join(self, other: "Counted") -> "Counted":
         seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
@@ -100,7 +100,7 @@ def count_batch(
         leaves=count_leaves(view, placed, n_jobs=n_jobs, verbose=verbose),
         favorable=placed.rows.weigh_cells(placed.decide(view, n_jobs)) if placed.rows.n_groups == 2 else np.zeros(()),
         n_rows=placed.rows.count_cells(),
-        seen=None if placed.kind is None else SeenRows.of_kinds(placed.kind),
+        seen=None if placed.kind is None else RowKinds.of_kinds(placed.kind),
         lowest=None if n_of_cell is None or placed.kind is None else find_lowest(placed, n_of_cell),
     )
 

@@ -9,11 +9,11 @@ import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
 from eifffel._parallel import Bar
-from eifffel.batches import Batch, Batches
-from eifffel.coding import Coding, Rows
 from eifffel.ensembles import EnsembleView
-from eifffel.seen import MOST_KINDS, SeenRows, hash_rows
-from eifffel.survey import Survey
+from eifffel.rows.batches import Batch, Batches
+from eifffel.rows.coding import Coding, Rows
+from eifffel.rows.kinds import MOST_KINDS, RowKinds, hash_rows
+from eifffel.rows.survey import Survey
 
 # Of a small group, so many kinds of rows are drawn if there are as many.
 LEAST_KINDS = 1000
@@ -225,7 +225,7 @@ class RowsInLeaves:
         share = self.cells.ravel() / self.cells.sum()
         return np.maximum(np.ceil(MOST_KINDS * share).astype(np.int64), LEAST_KINDS)
 
-    def sample(self, totals: np.ndarray, lowest: Sequence[SeenRows] | None = None) -> PlacedRows:
+    def sample(self, totals: np.ndarray, lowest: Sequence[RowKinds] | None = None) -> PlacedRows:
         """All rows if they are few and at hand, else of each cell those whose kinds have the lowest numbers.
 
         Equal rows are one that weighs as much, and a cell of the sample weighs as much as all rows of it, which is in
@@ -248,14 +248,14 @@ class RowsInLeaves:
         alone: PlacedRows | None = self.placed.alone
         if alone is None:
             bar = Bar("looking for a sample", self.placing.verbose)
-            seen = self._found(self.given.reduce(see_batch, SeenRows.join, bar, self.n_rows))
+            seen = self._found(self.given.reduce(see_batch, RowKinds.join, bar, self.n_rows))
             return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
         if half:
             alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
         if len(alone) <= MOST_KINDS:
             return alone if len(alone) else None
         kind = hash_rows(alone.X)
-        last = np.full(self.cells.size, SeenRows.of_kinds(kind).last, np.uint64)
+        last = np.full(self.cells.size, RowKinds.of_kinds(kind).last, np.uint64)
         return _take_lowest(replace(alone, kind=kind), last)
 
     def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
@@ -270,16 +270,16 @@ def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
     return rows.halve(0 if kind is None else int(kind.sum() & np.uint64(1)))
 
 
-def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[SeenRows, ...]:
+def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowKinds, ...]:
     """Of each cell the kinds with the lowest numbers."""
     assert placed.kind is not None
     cell, counts = placed.rows.cell, placed.rows.weight > 0
-    return tuple(SeenRows.of_kinds(placed.kind[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
+    return tuple(RowKinds.of_kinds(placed.kind[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
 
 
-def see_batch(batch: Batch) -> SeenRows:
+def see_batch(batch: Batch) -> RowKinds:
     """The kinds of the rows of a batch."""
-    return SeenRows.of(batch.X)
+    return RowKinds.of(batch.X)
 
 
 def _take_lowest(placed: PlacedRows, last: np.ndarray) -> PlacedRows:

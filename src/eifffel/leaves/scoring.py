@@ -10,8 +10,8 @@ import numpy as np
 from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel.constraints import Constraint
-from eifffel.ensembles._averaged import AveragedView
-from eifffel.leaves import LeafCounts
+from eifffel.ensembles import AveragedView
+from eifffel.leaves.counting import LeafCounts
 
 
 @dataclass(frozen=True, eq=False)

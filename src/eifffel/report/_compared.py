@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from eifffel._validation import LabelSets, find_label_sets, read_labels, split_favorable
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
-from eifffel.groups import EACH, Groups, read_groups
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
-from eifffel.values import ERROR, OWN_GROUP, match_names
+from eifffel.rows.groups import EACH, Groups, read_groups
+from eifffel.rows.labels import LabelSets, find_label_sets, read_labels, split_favorable
+from eifffel.rows.sensitive import ERROR, OWN_GROUP, match_names
 
 Record = dict[str, Any]
 
@@ -67,10 +67,10 @@ def find_labels(
         known, label_sets = record["favorable"], read_label_sets(record)
     else:
         return favorable, None if good is None or labels is None else find_label_sets("y", labels, good)
-    known_good = None if label_sets is None else label_sets.good
+    known_good = None if label_sets is None else set(label_sets.good)
     if favorable is not None and (favorable != known or good != known_good):
         raise ValueError(
-            f"favorable must be {known if known_good is None else set(known_good)!r}, for which the model was edited, "
+            f"favorable must be {known if known_good is None else known_good!r}, for which the model was edited, "
             f"got {favorable if good is None else set(good)!r}; leave it out"
         )
     return known, label_sets

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.coding import Rows
 from eifffel.constraints import Constraint, make_constraint
-from eifffel.counts import PathCounts
-from eifffel.groups import INTERSECTION, Groups
+from eifffel.path_counts import PathCounts
 from eifffel.report._estimates import (
     estimate,
     is_small,
@@ -21,6 +19,8 @@ from eifffel.report._estimates import (
     tells_labels,
 )
 from eifffel.report._impact import measure_impact
+from eifffel.rows.coding import Rows
+from eifffel.rows.groups import INTERSECTION, Groups
 
 
 @dataclass(frozen=True, eq=False)

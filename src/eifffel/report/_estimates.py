@@ -6,9 +6,9 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel.constraints import Constraint
-from eifffel.counts import PathCounts
-from eifffel.groups import FEWEST, Groups
 from eifffel.intervals import rate_interval, ratio_interval
+from eifffel.path_counts import PathCounts
+from eifffel.rows.groups import FEWEST, Groups
 
 # Groups below either are marked: their rates say little.
 SMALL_ROWS = 30

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.stats import fisher_exact
 
-from eifffel.coding import Rows
 from eifffel.constraints import Constraint
-from eifffel.groups import EACH, FEWEST, INTERSECTION, Attribute, Groups, show_group
 from eifffel.intervals import rate_interval, ratio_interval
 from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people
-from eifffel.values import UNKNOWN
+from eifffel.rows.coding import Rows
+from eifffel.rows.groups import EACH, FEWEST, INTERSECTION, Attribute, Groups, show_group
+from eifffel.rows.sensitive import UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

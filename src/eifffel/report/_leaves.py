@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.ensembles import view_ensemble
-from eifffel.ensembles._columns import INFREQUENT
+from eifffel.ensembles import INFREQUENT, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.groups import FEWEST
 from eifffel.path import FairnessPath
 from eifffel.report._people import tests_sensitive, words
 from eifffel.report._words import MOST_COLUMNS
+from eifffel.rows.groups import FEWEST
 from eifffel.rules import Rule
 
 SHOWN = 15

@@ -9,14 +9,14 @@ import numpy as np
 import sklearn
 from sklearn.metrics import brier_score_loss
 
-from eifffel._validation import check_binary_labels
 from eifffel._version import __version__
-from eifffel.coding import Coding, Rows
 from eifffel.ensembles import Around, EnsembleView, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.record import undo
 from eifffel.report._estimates import number
+from eifffel.rows.coding import Coding, Rows
+from eifffel.rows.labels import check_binary_labels
 
 Record = dict[str, Any]
 
@@ -46,7 +46,7 @@ def decide(model: Any, X: Any, coding: Coding) -> np.ndarray:
     if hasattr(model, "classes_"):
         return np.asarray(model.predict(X)).ravel() == coding.classes[coding.favorable]
     favorable = coding.classes.tolist()[coding.favorable]
-    return view_ensemble(model, favorable=favorable).decides(X)  # a Booster predicts probabilities
+    return view_ensemble(model, favorable=favorable).model_decides(X)  # a Booster predicts probabilities
 
 
 def score(model: Any, X: Any, coding: Coding) -> np.ndarray | None:

@@ -8,12 +8,11 @@ from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel._validation import named_columns
-from eifffel.coding import Rows
 from eifffel.constraints import Constraint
-from eifffel.ensembles import Column, plain_columns, view_ensemble
-from eifffel.ensembles._columns import INFREQUENT
-from eifffel.groups import FEWEST, Groups
+from eifffel.ensembles import INFREQUENT, Column, plain_columns, view_ensemble
 from eifffel.report._estimates import one_line
+from eifffel.rows.coding import Rows
+from eifffel.rows.groups import FEWEST, Groups
 from eifffel.rules import Rule, read_rules
 
 DEPTH = 3

@@ -8,20 +8,14 @@ import numpy as np
 from sklearn.utils import indexable
 
 from eifffel._validation import (
-    COLLECTIONS,
-    LabelSets,
     check_aligned,
     check_choice,
-    check_favorable,
     check_fraction,
     check_length,
     check_table,
-    find_label_sets,
     listed,
     read_column,
-    read_labels,
 )
-from eifffel.coding import Coding
 from eifffel.path import FairnessPath
 from eifffel.record import find_record
 from eifffel.report._compared import find_constraint, find_groups, find_labels
@@ -41,7 +35,9 @@ from eifffel.report._models import (
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import say_verdict
-from eifffel.seen import SeenRows
+from eifffel.rows.coding import Coding
+from eifffel.rows.kinds import RowKinds
+from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
 from eifffel.selection import Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-4"
@@ -230,7 +226,7 @@ def summarize(
     if path is not None and selection is not None:
         if asked.name == path.constraint.name:  # of another constraint it would be another path
             summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
-        summary["rows"]["seen"] = path.scored is not None and SeenRows.of(X).overlap(SeenRows.of(path.scored))
+        summary["rows"]["seen"] = path.scored is not None and RowKinds.of(X).overlap(RowKinds.of(path.scored))
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     summary["verdict"] = say_verdict(summary, epsilon, ratio)
     return summary
@@ -340,7 +336,7 @@ def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> La
         for usual in ([0, 1], [-1, 1]):
             if {*decided, *labels} <= set(usual):
                 named = [next((label for label in (*decided, *labels) if label == value), value) for value in usual]
-                return LabelSets(frozenset(named[1:]), frozenset(named[:1]))
+                return LabelSets.of(named[1:], named[:1])
         raise ValueError(
             f"the decisions are {listed(decided)}: pass favorable=, the one, or a set of those, that are good for a "
             "person. Only for 0/1, -1/1 and booleans is the larger one taken by default"
@@ -352,7 +348,7 @@ def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> La
     sets = find_label_sets("decisions", decided, good)
     if len(decided) > 1:
         sets.check("y", labels)
-    return sets if len(decided) > 1 else LabelSets(good, frozenset([*decided, *labels]) - good)
+    return sets if len(decided) > 1 else LabelSets.of(good, frozenset([*decided, *labels]) - good)
 
 
 def _read_scores(scores: Any, decisions: Any, n_rows: int) -> np.ndarray:
@@ -385,7 +381,7 @@ def _name_labels(coding: Coding) -> tuple[str, str]:
     return one_line(classes[coding.favorable]), one_line(classes[1 - coding.favorable])
 
 
-def _list_labels(labels: frozenset[Any]) -> str:
+def _list_labels(labels: tuple[Any, ...]) -> str:
     names = sorted(map(one_line, labels))
     return " or ".join(names) if len(names) <= LABELS_NAMED else f"any of {len(names)} others"
 

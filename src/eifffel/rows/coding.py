@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import LabelSets, check_known, equal
-from eifffel.batches import Batch
-from eifffel.groups import Groups
-from eifffel.survey import Survey, WeightScale, check_weight, common_divisor, read_batch
-from eifffel.values import match_group
+from eifffel._validation import check_known, equal
+from eifffel.rows.batches import Batch
+from eifffel.rows.groups import Groups
+from eifffel.rows.labels import LabelSets
+from eifffel.rows.sensitive import match_group
+from eifffel.rows.survey import Survey, WeightScale, check_weight, common_divisor, read_batch
 
 
 @dataclass(frozen=True, eq=False)

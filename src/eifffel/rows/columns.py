@@ -1,4 +1,4 @@
-"""Named: the columns of a table that are labels, groups, weights and features, by their names."""
+"""TableColumns: the columns of a table that are labels, groups, weights and features, by their names."""
 
 import re
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 
-from eifffel.batches import Batch
 from eifffel.ensembles import Around
+from eifffel.rows.batches import Batch
 
 # So many names are listed.
 MOST_NAMES = 30
@@ -19,7 +19,7 @@ INDEX = re.compile(r"^__index_level_\d+__$")
 
 
 @dataclass(frozen=True)
-class Named:
+class TableColumns:
     """The columns of a table that are labels, groups, weights and features.
 
     Attributes
@@ -98,7 +98,9 @@ class Named:
         )
 
 
-def find_named(model: Any, y: Any, sensitive_features: Any, sample_weight: Any, table: Any = None) -> Named | None:
+def find_columns(
+    model: Any, y: Any, sensitive_features: Any, sample_weight: Any, table: Any = None
+) -> TableColumns | None:
     """The columns that y, sensitive_features and sample_weight name; ``None`` if they are columns themselves.
 
     Texts may be either where there is no ``y``: they are names if the ``table``, if there is one, has such columns.
@@ -114,7 +116,7 @@ def find_named(model: Any, y: Any, sensitive_features: Any, sample_weight: Any, 
             f"sample_weight must be the name of a column, as y and sensitive_features are, got {shown(sample_weight)}"
         )
     features, n_features = _features_of(Around(model))
-    return Named(y, tuple(sensitive), sample_weight, features, n_features)
+    return TableColumns(y, tuple(sensitive), sample_weight, features, n_features)
 
 
 def _features_of(around: Around) -> tuple[tuple[str, ...], int | None]:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_choice, check_known, listed, place
-from eifffel.values import (
+from eifffel.rows.sensitive import (
     DROP,
     ERROR,
     MISSING,
     UNKNOWN,
-    Named,
+    ColumnValues,
     ReadColumn,
-    Values,
+    Tagged,
     match_names,
     name_column,
     read_columns,
@@ -179,14 +179,16 @@ class Groups:
             code = code * np.uint8(len(values)) + own
         return code, None if known.all() else known
 
-    def check_values(self, columns: list[Values], rows: str, find: Callable[[str, Any], str] | None = None) -> None:
+    def check_values(
+        self, columns: list[ColumnValues], rows: str, find: Callable[[str, Any], str] | None = None
+    ) -> None:
         """Raise if columns hold a value that these groups do not know; ``find`` says where it is."""
         for column, values in zip(self._match(columns, rows), self.columns, strict=True):
             what = name_column(f"sensitive_features of {rows}", column.name)
             find_value = None if find is None else partial(find, column.name)
             check_known(what, with_unknown(column, self.missing), values, "the groups", find=find_value)
 
-    def _match(self, given: list[Named], rows: str) -> list[Named]:
+    def _match(self, given: list[Tagged], rows: str) -> list[Tagged]:
         """The columns that were given, in the order of these groups; of one, whatever its name."""
         if len(given) != len(self.columns):
             raise ValueError(
@@ -248,7 +250,7 @@ def read_groups(
     """
     check_choice("missing", missing, MISSING)
 
-    def read(given: Any) -> list[Values]:
+    def read(given: Any) -> list[ColumnValues]:
         columns = split_columns(given)
         return [column.values for column in read_columns(columns, columns[0][1], missing)]
 
@@ -257,12 +259,12 @@ def read_groups(
 
 
 def make_groups(
-    first: list[Values],
+    first: list[ColumnValues],
     *,
     combine: str = EACH,
     missing: str = ERROR,
     privileged: Any = None,
-    also: list[Values] | None = None,
+    also: list[ColumnValues] | None = None,
 ) -> Groups:
     """The groups of columns with these values; see `read_groups`."""
     check_choice("combine", combine, COMBINE)
@@ -292,7 +294,7 @@ def make_groups(
     return groups.find_privileged(privileged)
 
 
-def check_few(columns: list[Values], n_groups: int) -> None:
+def check_few(columns: list[ColumnValues], n_groups: int) -> None:
     """Raise if these columns have more groups than can be told apart."""
     if n_groups > MOST_GROUPS:
         of = f" in all combinations of {listed([column.name for column in columns])}" if len(columns) > 1 else ""

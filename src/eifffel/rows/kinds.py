@@ -1,4 +1,4 @@
-"""SeenRows: whether rows are among those that leaves were scored by, told from what is in them."""
+"""RowKinds: whether rows are among those that leaves were scored by, told from what is in them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ LARGEST = 2**64 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class SeenRows:
+class RowKinds:
     """Kinds of rows, as numbers: all of them, or those with the lowest numbers, which are as good as drawn.
 
     Which these are depends on what is in the rows alone, not on their order or on how they were cut into batches.
@@ -44,37 +44,37 @@ class SeenRows:
     most: int = MOST_KINDS
 
     @classmethod
-    def of(cls, X: Any) -> "SeenRows":
+    def of(cls, X: Any) -> "RowKinds":
         """From rows as they were given; what is known of them already stays as it is."""
-        return X if isinstance(X, SeenRows) else cls.of_kinds(hash_rows(X))
+        return X if isinstance(X, RowKinds) else cls.of_kinds(hash_rows(X))
 
     @classmethod
-    def of_kinds(cls, kind: np.ndarray, most: int | None = None) -> "SeenRows":
+    def of_kinds(cls, kind: np.ndarray, most: int | None = None) -> "RowKinds":
         """From the kind of each row."""
         return cls(*np.unique(kind, return_counts=True), most=MOST_KINDS if most is None else most)._lowest()
 
-    def join(self, other: "SeenRows") -> "SeenRows":
+    def join(self, other: "RowKinds") -> "RowKinds":
         """Both together."""
         last = min(self.last, other.last)
         one, two = self._below(last), other._below(last)
         kind, place = np.unique(np.concatenate([one.kind, two.kind]), return_inverse=True)
         count = np.bincount(place.ravel(), np.concatenate([one.count, two.count])).astype(np.int64)
-        return SeenRows(kind, count, last, self.most)._lowest()
+        return RowKinds(kind, count, last, self.most)._lowest()
 
-    def _lowest(self) -> "SeenRows":
+    def _lowest(self) -> "RowKinds":
         return self if len(self.kind) <= self.most else self._below(int(self.kind[self.most - 1]))
 
-    def _below(self, last: int) -> "SeenRows":
+    def _below(self, last: int) -> "RowKinds":
         n_kinds = int(np.searchsorted(self.kind, np.uint64(last), side="right"))
         return replace(self, kind=self.kind[:n_kinds], count=self.count[:n_kinds], last=last)
 
-    def overlap(self, other: "SeenRows") -> bool:
+    def overlap(self, other: "RowKinds") -> bool:
         """Whether half of these rows or more are among the others, or half of the others among these."""
         last = min(self.last, other.last)
         one, two = self._below(last), other._below(last)
         return one._mostly_in(two) or two._mostly_in(one)
 
-    def _mostly_in(self, other: "SeenRows") -> bool:
+    def _mostly_in(self, other: "RowKinds") -> bool:
         n_rows, n_other = self.count.sum(), other.count.sum()
         if not n_rows or not n_other:
             return False

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 from eifffel._optional import import_optional
-from eifffel.batches import Batch, LocalBatches
-from eifffel.named import Named
+from eifffel.rows.batches import Batch, LocalBatches
+from eifffel.rows.columns import TableColumns
 
 # Rows that are read at once: many enough that what each batch costs is little, few enough to be small.
 ROWS_PER_BATCH = 1 << 17
 
 
-def read_parquet(paths: Sequence[Path], named: Named) -> LocalBatches:
+def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
     """Files, or those of a folder, in the order of their names; what is wrong with one is told before any is read."""
     arrow, dataset_of = (
         import_optional(name, "reading Parquet files needs") for name in ("pyarrow", "pyarrow.dataset")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from eifffel._validation import check_select_on, check_table
-from eifffel.batches import Batch, Batches, LocalBatches, OneBatch, do_named
-from eifffel.named import Named, find_named, shown
-from eifffel.parquet import read_parquet
+from eifffel.rows.batches import Batch, Batches, LocalBatches, OneBatch, do_named
+from eifffel.rows.columns import TableColumns, find_columns, shown
+from eifffel.rows.parquet import read_parquet
 
 FORMS = (
     "Give rows as an array or a data frame, with y and sensitive_features beside it; a Parquet file, a list of them or "
@@ -28,7 +28,7 @@ def read_rows(
             f"{what} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
             "which go to where its partitions are"
         )
-    named = find_named(model, y, sensitive_features, sample_weight, X if _is_table(X) else None)
+    named = find_columns(model, y, sensitive_features, sample_weight, X if _is_table(X) else None)
     files = [X] if isinstance(X, str | os.PathLike) else X
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
         if named is None:
@@ -64,7 +64,7 @@ def _is_table(X: Any) -> bool:
     return hasattr(X, "shape") or hasattr(X, "__array__") or hasattr(X, "__dataframe__") or hasattr(X, "num_row")
 
 
-def _read_batches(read: Callable[[], Any], named: Named | None) -> LocalBatches:
+def _read_batches(read: Callable[[], Any], named: TableColumns | None) -> LocalBatches:
     def batches() -> Iterator[Batch]:
         given = read()
         if not isinstance(given, Iterable):

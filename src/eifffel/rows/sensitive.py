@@ -18,30 +18,30 @@ REMEDY = (
     "drop those rows, say which group they are of, or pass missing='own-group' to count them as a group or "
     "missing='drop' to leave them out of all counts"
 )
-Named = TypeVar("Named", bound=tuple[Any, ...])
+Tagged = TypeVar("Tagged", bound=tuple[Any, ...])
 
 
-class Values(NamedTuple):
+class ColumnValues(NamedTuple):
     """What is in a column of sensitive_features: its name, its values, sorted, and whether some rows have none."""
 
     name: str
     values: list[Any]
     gaps: bool
 
-    def join(self, other: "Values") -> "Values":
+    def join(self, other: "ColumnValues") -> "ColumnValues":
         """What is in either of two parts of a column."""
         found: dict[Any, Any] = {}
         for value in (*self.values, *other.values):
             if isinstance(found.setdefault(value, value), float):  # a gap elsewhere makes floats of whole numbers
                 found[value] = value
         what = name_column("sensitive_features", self.name)
-        return Values(self.name, _sorted(what, list(found.values())), self.gaps or other.gaps)
+        return ColumnValues(self.name, _sorted(what, list(found.values())), self.gaps or other.gaps)
 
 
 class ReadColumn(NamedTuple):
     """A column of sensitive_features: what is in it, the values of the rows that have one, and which have none."""
 
-    values: Values
+    values: ColumnValues
     found: np.ndarray
     gaps: np.ndarray
 
@@ -54,16 +54,16 @@ def read_columns(columns: list[tuple[str, Any]], X: Any, missing: str, *, rows: 
         check_aligned(what, column, X)
         found, distinct, gaps = _read(what, column, missing)
         check_length(what, gaps, _num_samples(X))
-        read.append(ReadColumn(Values(name, distinct, bool(gaps.any())), found, gaps))
+        read.append(ReadColumn(ColumnValues(name, distinct, bool(gaps.any())), found, gaps))
     return read
 
 
-def with_unknown(column: Values, missing: str) -> list[Any]:
+def with_unknown(column: ColumnValues, missing: str) -> list[Any]:
     """The values of a column, those who have none as one of them where they are a group."""
     return [*column.values, UNKNOWN] if missing == OWN_GROUP and column.gaps else column.values
 
 
-def join_values(first: list[Values], others: list[Values]) -> list[Values]:
+def join_values(first: list[ColumnValues], others: list[ColumnValues]) -> list[ColumnValues]:
     """What is in either of two parts of the same columns."""
     others = match_names(others, [column.name for column in first])
     if len(first) != len(others):
@@ -74,13 +74,13 @@ def join_values(first: list[Values], others: list[Values]) -> list[Values]:
     return [column.join(other) for column, other in zip(first, others, strict=True)]
 
 
-def match_names(columns: list[Named], names: Sequence[str]) -> list[Named]:
+def match_names(columns: list[Tagged], names: Sequence[str]) -> list[Tagged]:
     """Columns, each a tuple with its name first, in the order of these names, if they have them; else as they are."""
     found = {column[0]: column for column in columns}
     return [found[name] for name in names] if set(found) == set(names) and len(found) == len(names) else columns
 
 
-def match_group(group: Any, columns: list[Values], names: Sequence[str]) -> Any:
+def match_group(group: Any, columns: list[ColumnValues], names: Sequence[str]) -> Any:
     """A group whose values stand in the order of some columns, in the order of these names."""
     if len(columns) == 1:
         return group

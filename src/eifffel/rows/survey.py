@@ -9,9 +9,17 @@ import numpy as np
 
 from eifffel._parallel import Bar
 from eifffel._validation import check_aligned, check_length, listed, read_column
-from eifffel.batches import Batch, Batches
-from eifffel.groups import INTERSECTION, Groups, check_few
-from eifffel.values import ReadColumn, Values, join_values, match_group, read_columns, split_columns, with_unknown
+from eifffel.rows.batches import Batch, Batches
+from eifffel.rows.groups import INTERSECTION, Groups, check_few
+from eifffel.rows.sensitive import (
+    ColumnValues,
+    ReadColumn,
+    join_values,
+    match_group,
+    read_columns,
+    split_columns,
+    with_unknown,
+)
 
 # More labels are a mistake, such as a column of amounts.
 MOST_LABELS = 1000
@@ -45,7 +53,7 @@ class Survey:
     Attributes
     ----------
     n_rows : int
-    values : list of Values
+    values : list of ColumnValues
         What is in each column of sensitive_features.
     labels : list or None
         The distinct labels, sorted; ``None`` where there are none.
@@ -58,7 +66,7 @@ class Survey:
     """
 
     n_rows: int
-    values: list[Values]
+    values: list[ColumnValues]
     labels: list[Any] | None
     tally: dict[tuple[Any, Any], int]
     scale: WeightScale | None

@@ -11,12 +11,11 @@ from typing import Any, cast
 
 from eifffel._validation import check_choice
 from eifffel.constraints import Constraint
-from eifffel.ensembles import EnsembleView
-from eifffel.ensembles._averaged import AveragedView
+from eifffel.ensembles import AveragedView, EnsembleView
 from eifffel.exceptions import UnsupportedModelError
-from eifffel.leaves import LeafCounts
-from eifffel.placing import PlacedRows, RowsInLeaves
-from eifffel.scoring import label_weights, score_leaves
+from eifffel.leaves.counting import LeafCounts
+from eifffel.leaves.placing import PlacedRows, RowsInLeaves
+from eifffel.leaves.scoring import label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
 from eifffel.strategies._flips import FlipOrder
 from eifffel.strategies._leaf import order_leaves
@@ -105,7 +104,7 @@ def _by_sample(
     """A sample of the rows is enough to fit a direction."""
     several = len(constraint.pairs) > 1
     ahead = draw_ahead() if several and draw_ahead is not None else None
-    return order_shift(view, draw(), counts, constraint, ahead=ahead, **others)
+    return order_shift(view, draw(), constraint, ahead=ahead, **others)
 
 
 STRATEGIES: dict[str, Strategy] = {

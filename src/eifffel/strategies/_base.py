@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from eifffel.ensembles import EnsembleView
-from eifffel.placing import PlacedRows
+from eifffel.leaves.placing import PlacedRows
 
 # Which way decisions may change; up is from unfavourable to favourable alone.
 ANY, UP = "any", "up"
@@ -73,11 +73,11 @@ class EditOrder(ABC):
         """Warn of what the rows that steps are measured on show of these edits."""
 
     @property
-    def fits_ahead(self) -> bool:
+    def saw_selection_rows(self) -> bool:
         """Whether rows that steps are measured on had a part in the edits, and so can certify nothing."""
         return False
 
-    def fits(self, n_leaves: int) -> bool:
+    def matches(self, n_leaves: int) -> bool:
         """Whether these are edits of so many leaves; of a path that was read from a file, nobody knows."""
         return len(self.score) == n_leaves
 

@@ -7,10 +7,9 @@ import numpy as np
 
 from eifffel import _kernels
 from eifffel._parallel import run_threads, split_evenly
-from eifffel.ensembles import EnsembleView
-from eifffel.ensembles._averaged import AveragedView
-from eifffel.placing import PlacedRows
-from eifffel.scoring import TreeFlips
+from eifffel.ensembles import AveragedView, EnsembleView
+from eifffel.leaves.placing import PlacedRows
+from eifffel.leaves.scoring import TreeFlips
 from eifffel.strategies._base import EditOrder, cumulate
 
 
@@ -57,12 +56,12 @@ class FlipOrder(EditOrder):
         """How many leaves are flipped after each step."""
         return np.cumsum(np.bincount(self.step, minlength=1))
 
-    def fits(self, n_leaves: int) -> bool:
+    def matches(self, n_leaves: int) -> bool:
         if len(self.leaf) == 0:
-            return super().fits(n_leaves)
+            return super().matches(n_leaves)
         leaves = self.leaf.min() >= 0 and self.leaf.max() < n_leaves and len(np.unique(self.leaf)) == len(self.leaf)
         steps = len(self.step) == len(self.leaf) and self.step[0] >= 1 and bool((np.diff(self.step) >= 0).all())
-        return super().fits(n_leaves) and bool(leaves and steps)
+        return super().matches(n_leaves) and bool(leaves and steps)
 
     def leaves_at(self, step: int) -> np.ndarray:
         return self.leaf[: self.positions[step]]

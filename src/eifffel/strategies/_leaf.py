@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from eifffel.scoring import LeafScores
+from eifffel.leaves.scoring import LeafScores
 from eifffel.strategies._flips import FlipOrder, make_order
 
 
@@ -18,7 +18,7 @@ def order_leaves(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
     Parameters
     ----------
     scores : LeafScores
-        From `eifffel.scoring.score_leaves`.
+        From `eifffel.leaves.scoring.score_leaves`.
     n_jobs : int, optional
         Threads.
 
@@ -31,7 +31,7 @@ def order_leaves(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from eifffel import trace_path, view_ensemble
-    >>> from eifffel.scoring import score_leaves
+    >>> from eifffel.leaves.scoring import score_leaves
     >>> from eifffel.strategies import order_leaves
     >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
     >>> tree = DecisionTreeClassifier().fit(age, paid)

@@ -6,33 +6,25 @@ once, at a lambda that is known: sorting those gives the whole path. This is the
 rule (Menon and Williamson 2018), written into leaves.
 
 Of one difference of two rates the weights are known: one over the share of each side, and its sign. Of several they
-are not, and `_weigh_sides` finds them.
+are not, and `_weighing` finds them.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from eifffel import _kernels
-from eifffel._parallel import jobs_for, run_threads, split_evenly
-from eifffel.coding import Rows
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
-from eifffel.ensembles._base import sum_leaves
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
-from eifffel.leaves import LeafCounts
-from eifffel.placing import PlacedRows
-from eifffel.seen import MOST_KINDS
+from eifffel.leaves.placing import PlacedRows
+from eifffel.rows.kinds import MOST_KINDS
 from eifffel.strategies._base import ANY, UP, EditOrder, cumulate
+from eifffel.strategies._least_squares import DAMPING, ITERATIONS, LeastSquares
+from eifffel.strategies._weighing import weigh_cells, weigh_rows
 
-# Rows that a leaf needs before its own rows count more than what it is damped towards, none.
-DAMPING = 30.0
-ITERATIONS = 10
 # Where leaves must stay fractions: by what all may have to be scaled where the scoring rows show no discrimination; how
 # often the bounds that follow are drawn anew, and steps within them each time.
 SCALE = 0.7
@@ -46,14 +38,6 @@ NO_PULL = 1e-10
 GRID = 10_000
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
-# Conjugate gradients have converged where the residual is this small, relative to the first.
-CONVERGED = 1e-12
-# Several differences are weighed so that each would be within this bound.
-AIM = 0.02
-# How far from it the best lambda is looked for.
-REACHES = np.geomspace(0.25, 8, 61)
-# How sharply rows are told to be on one side of the cut-off, the last time most of all.
-SHARPNESS = (0.1, 0.02, 0.005)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +111,7 @@ class ShiftOrder(EditOrder):
             )
 
     @property
-    def fits_ahead(self) -> bool:
+    def saw_selection_rows(self) -> bool:
         return bool(np.isfinite(self.aim))
 
     def leaves_at(self, step: int) -> np.ndarray:
@@ -166,13 +150,11 @@ class ShiftOrder(EditOrder):
 
     def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The score of each row and what lambda takes off it: ``start - lambda * pull``."""
-        start = view.sum_leaves(index, view.leaf_score, n_jobs=n_jobs) + view.bias
-        return start, view.sum_leaves(index, self.score, n_jobs=n_jobs)
+        return view.row_scores(index, n_jobs=n_jobs), view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
     def _is_moved(self, view: EnsembleView, pull: np.ndarray) -> np.ndarray:
         """Whether the direction pulls each row at all."""
-        most = np.maximum.reduceat(np.abs(self.score), view.leaf_offset[:-1]).sum()
-        return np.abs(pull) > NO_PULL * most
+        return np.abs(pull) > NO_PULL * view.largest_sum(self.score)
 
 
 def _between_crossings(
@@ -198,7 +180,6 @@ def _between_crossings(
 def order_shift(
     view: EnsembleView,
     placed: PlacedRows,
-    counts: LeafCounts,
     constraint: Constraint,
     *,
     direction: str = ANY,
@@ -215,8 +196,6 @@ def order_shift(
     view : EnsembleView
     placed : PlacedRows
         The scoring rows, or a sample of them, in their leaves.
-    counts : LeafCounts
-        Not used here; every order of a strategy is given it.
     constraint : Constraint
         What is to be bounded.
     direction : {"any", "up"}
@@ -238,13 +217,13 @@ def order_shift(
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> from eifffel import trace_path, view_ensemble
-    >>> from eifffel.placing import PlacedRows
+    >>> from eifffel.leaves.placing import PlacedRows
     >>> from eifffel.strategies import order_shift
     >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
     >>> tree = DecisionTreeClassifier().fit(age, paid)
     >>> path, view = trace_path(tree, age, paid, sensitive_features=sex), view_ensemble(tree)
     >>> placed = PlacedRows(age, view.apply(view.check_rows(age)), path.at_hand.rows, "scoring rows")
-    >>> order = order_shift(view, placed, path.leaf_counts, path.constraint)
+    >>> order = order_shift(view, placed, path.constraint)
     >>> (order.score > 0).tolist()  # the leaf of 20 is raised, that of all others lowered
     [False, True]
     """
@@ -252,7 +231,7 @@ def order_shift(
     n_rows = min(placed.n_rows or len(placed), MOST_KINDS)
     weight = rows.weight * (n_rows / rows.weight.sum())
     fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
-    target, aim = _weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
+    target, aim = weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
     squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
@@ -280,158 +259,3 @@ def _parity(
     favorable, totals = (placed.rows.for_ratios(units) for units in (favorable, placed.rows.weigh_cells()))
     reached = constraint.worst(favorable, totals).value <= 0
     return float(order.positions[np.argmax(reached) or -1])
-
-
-def weigh_rows(rows: Rows, target: np.ndarray) -> np.ndarray:
-    """The weight of each row in what is bounded, from those of the (group, label) cells."""
-    return (target[:, :1] if rows.label is None else target).ravel()[rows.cell]
-
-
-def _weigh_cells(
-    view: EnsembleView,
-    placed: PlacedRows,
-    constraint: Constraint,
-    fit: Callable[[np.ndarray], "LeastSquares"],
-    ahead: PlacedRows | None,
-    n_jobs: int | None,
-) -> tuple[np.ndarray, float]:
-    """The weight of a row of each (group, label) cell in what is bounded, and the lambda to aim at.
-
-    ``fit`` takes targets of the ``placed`` rows.
-    """
-    rows = placed.rows
-    totals = rows.weigh_cells()
-    share = constraint.count_sides(totals) / totals.sum()
-    if len(constraint.pairs) == 1:
-        weight, aim = np.zeros(len(share)), np.inf
-        weight[constraint.pairs[0]] = 1, -1
-    else:
-        weight, aim = _weigh_sides(view, rows, constraint, share, fit, placed if ahead is None else ahead, n_jobs)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_side = np.where(weight == 0, 0.0, weight / share)
-    return np.tensordot(of_side, constraint.members.astype(np.float64), axes=1), aim
-
-
-def _weigh_sides(
-    view: EnsembleView,
-    rows: Rows,
-    constraint: Constraint,
-    share: np.ndarray,
-    fit: Callable[[np.ndarray], "LeastSquares"],
-    suited: PlacedRows,
-    n_jobs: int | None,
-) -> tuple[np.ndarray, float]:
-    """The weight of each side, such that deciding by ``margin > sum of weight * likeness`` is fair and most accurate.
-
-    How much a row is like those of a side is foretold by the leaves as the direction is, so that the rule is one that
-    leaves can hold: nobody's group is asked for. Among such rules the most accurate that keeps the rates of a family
-    within `AIM` of each other has the weights that minimise a convex function of them (the dual of a linear programme),
-    which sum to 0 in each family without a reference. ``suited`` are the people it is to suit.
-    """
-    bounded = np.unique(constraint.pairs)
-    index, people = suited.index, suited.rows.weight / suited.rows.weight.sum()
-    likeness = np.empty((index.shape[1], len(bounded)))
-    for k, side in enumerate(bounded):
-        of_side = np.zeros(constraint.members.shape[1:])
-        of_side[constraint.members[side]] = 1 / share[side]
-        direction = fit(weigh_rows(rows, of_side)).solve(DAMPING, ITERATIONS)
-        likeness[:, k] = view.sum_leaves(index, direction, n_jobs=n_jobs)
-    score = view.sum_leaves(index, view.leaf_score, n_jobs=n_jobs) + view.bias
-    margin, family = view.margin(score), constraint.family[bounded]
-    same = (family[:, None] == family) / np.bincount(family)[family]
-
-    def loss(free: np.ndarray, sharpness: float) -> tuple[float, np.ndarray]:
-        weight = free - same @ free  # sums to 0 in each family
-        over = (margin - likeness @ weight) / sharpness
-        size = np.sqrt(weight**2 + 1e-8)
-        value = sharpness * (people @ np.logaddexp(0, over)) + AIM / 2 * size.sum()
-        slope = -((people * expit(over)) @ likeness) + AIM / 2 * weight / size
-        return value, slope - same @ slope
-
-    free = np.zeros(len(bounded))
-    for sharpness in SHARPNESS:
-        free = minimize(loss, free, args=(sharpness,), jac=True, method="L-BFGS-B").x
-    weight = np.zeros(len(share))
-    weight[bounded] = free - same @ free
-    # The rule compares margins, and leaves add up to scores; near the cut-off one is a multiple of the other. That
-    # is rough: of the lambdas near it the one is taken at which the rates that the leaves foretell differ least.
-    near = float(1e-6 / view.margin(np.array(1e-6)))
-    pull = likeness @ weight[bounded]
-    likeness = people[:, None] * likeness
-    return weight, min(near * REACHES, key=lambda reach: _foretell(score - reach * pull > 0, likeness, family))
-
-
-def _foretell(favorable: np.ndarray, likeness: np.ndarray, family: np.ndarray) -> float:
-    """The largest difference of the rates that sides of a family have, by how much rows are like theirs, weighed."""
-    rates = (favorable @ likeness) / likeness.sum(axis=0)
-    return float(max(np.ptp(rates[family == f]) for f in np.unique(family)))
-
-
-class LeastSquares:
-    """Damped least squares of row targets on the indicators of leaves, which are never written out as a matrix.
-
-    The product with the indicators is a gather over the leaf indices, that with their transpose a scatter.
-    """
-
-    def __init__(
-        self,
-        index: np.ndarray,
-        offset: np.ndarray,
-        weight: np.ndarray,
-        target: np.ndarray,
-        n_jobs: int | None = None,
-    ):
-        self.index, self.offset, self.weight, self.target = index, offset, weight, target
-        self.n_jobs = jobs_for(index.size, n_jobs)
-        self.rows_of_leaf = self._spread(weight)
-
-    def _spread(self, value: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.offset[-1])
-
-        def fill(trees: slice) -> None:
-            _kernels.spread_rows(self.index, trees.start, trees.stop, self.offset, value, total)
-
-        trees = split_evenly(len(self.index), self.n_jobs)
-        run_threads(fill, trees, n_jobs=self.n_jobs, verbose=0, description="sums over rows")
-        return total
-
-    def _sum(self, direction: np.ndarray) -> np.ndarray:
-        return sum_leaves(self.index, self.offset, direction, n_jobs=self.n_jobs)
-
-    def descent(self, direction: np.ndarray, damping: float) -> np.ndarray:
-        """Minus half the gradient of the damped squares."""
-        return self._spread(self.weight * (self.target - self._sum(direction))) - damping * direction
-
-    def solve(self, damping: float, iterations: int) -> np.ndarray:
-        """Conjugate gradients on the normal equations, preconditioned with the rows of each leaf."""
-        scale = 1 / (self.rows_of_leaf + damping)
-        direction = np.zeros(len(scale))
-        residual = self.descent(direction, damping)
-        scaled = scale * residual
-        search, size = scaled.copy(), residual @ scaled
-        least = CONVERGED**2 * size
-        for _ in range(iterations):
-            if size <= least:
-                break
-            image = self._spread(self.weight * self._sum(search)) + damping * search
-            step = size / (search @ image)
-            direction += step * search
-            residual -= step * image
-            scaled = scale * residual
-            last, size = size, residual @ scaled
-            search = scaled + (size / last) * search
-        return direction
-
-    def solve_within(
-        self, low: np.ndarray, high: np.ndarray, direction: np.ndarray, damping: float, iterations: int
-    ) -> np.ndarray:
-        """The same within bounds for each leaf: projected gradient steps from ``direction``, accelerated (FISTA)."""
-        scale = 1 / (len(self.index) * (self.rows_of_leaf + damping))
-        direction = ahead = np.clip(direction, low, high)
-        momentum = 1.0
-        for _ in range(iterations):
-            moved = np.clip(ahead + scale * self.descent(ahead, damping), low, high)
-            faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead = moved + (momentum - 1) / faster * (moved - direction)
-            direction, momentum = moved, faster
-        return direction

@@ -1,0 +1,1 @@
+"""Rows -> the leaves that they fall into -> counts of each leaf -> what flipping it would change."""

@@ -1,0 +1,102 @@
+"""Labels: which one is favourable, and sets of labels that stand for it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from eifffel._validation import check_known, equal, listed, place, read_column
+
+# What several labels may come in.
+COLLECTIONS = (set, frozenset, list, tuple)
+
+
+def check_favorable(classes: np.ndarray, favorable: Any) -> int:
+    """The index of the favourable class in the two ``classes``.
+
+    Labels 0/1, -1/1 and booleans default to the larger; what other labels mean only the caller knows.
+    """
+    if favorable is not None:
+        return place(f"favorable must be one of the labels {listed(classes.tolist())}", classes.tolist(), favorable)
+    if classes.tolist() not in ([0, 1], [-1, 1]):
+        raise ValueError(
+            f"the labels are {listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
+            "a person. Only for labels 0/1, -1/1 and booleans is the larger one taken by default"
+        )
+    return 1
+
+
+def split_favorable(favorable: Any, labels: Sequence[Any] | None = None) -> tuple[Any, frozenset[Any] | None]:
+    """The favourable label of a model, and the labels that it stands for where a set of them was named.
+
+    A set of one label stands for it against all others where there are more than two ``labels``.
+    """
+    if not isinstance(favorable, COLLECTIONS):
+        return favorable, None
+    if not favorable:
+        raise ValueError("favorable is empty; name the label, or the labels, that are good for a person")
+    if len(favorable) == 1 and (labels is None or len(labels) <= 2):
+        return next(iter(favorable)), None
+    return 1, frozenset(favorable)
+
+
+class LabelSets(NamedTuple):
+    """The labels of a table that stand for the favourable class, and all others that it had."""
+
+    good: tuple[Any, ...]
+    bad: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, good: Iterable[Any], bad: Iterable[Any]) -> "LabelSets":
+        """Each label once, in the order of what they are called."""
+        return cls(*(tuple(sorted(set(labels), key=str)) for labels in (good, bad)))
+
+    def join(self, name: str, y: Any) -> np.ndarray:
+        """1 where a label is good, else 0; none may be unknown."""
+        values, distinct, _ = read_column(name, y)
+        self.check(name, distinct)
+        return self.code(values)
+
+    def code(self, labels: np.ndarray) -> np.ndarray:
+        """1 where a label is good, else 0."""
+        return np.isin(labels, list(self.good)).astype(np.uint8)
+
+    def check(self, name: str, labels: Sequence[Any], find: Callable[[Any], str] | None = None) -> None:
+        """Raise if one of the labels is unknown; ``find`` says where it is."""
+        check_known(name, labels, [*self.good, *self.bad], "the labels", find=find)
+
+
+def find_label_sets(name: str, labels: Sequence[Any], good: frozenset[Any], also: Sequence[Any] = ()) -> LabelSets:
+    """Which of the ``labels`` are good and which are not; each good one must occur, so that none is misspelt.
+
+    ``also`` are labels of other rows, where some of the others may be seen alone.
+    """
+    unknown = [label for label in good if not any(equal(label, value) for value in labels)]
+    if unknown:
+        raise ValueError(f"favorable names {listed(unknown)}, not among the labels of {name}, {listed(labels)}")
+    return LabelSets.of(good, frozenset([*labels, *also]) - good)
+
+
+def read_labels(name: str, y: Any) -> list[Any] | None:
+    """The distinct labels of ``y``, sorted; ``None`` if there is none."""
+    return None if y is None else read_column(name, y)[1]
+
+
+def check_binary_labels(y: Any) -> np.ndarray:
+    """The two labels in ``y``, sorted, before any model has seen it."""
+    if y is None:
+        raise ValueError("fit requires y to be passed, but the target y is None")
+    values, distinct, _ = read_column("y", y)
+    if not distinct:
+        raise ValueError("y has no rows")
+    if len(distinct) == 1:
+        raise ValueError(f"y must have two labels, got only {listed(distinct)}: one class is nothing to learn from")
+    if len(distinct) != 2:
+        raise ValueError(
+            f"y must have two labels, got {len(distinct)}: {listed(distinct)}. Only binary classification is "
+            f"supported. The type of the target is {type_of_target(values)}; name the labels that are good for a "
+            f"person as a set, favorable={{{distinct[-1]!r}, ...}}, and all others are taken as unfavourable"
+        )
+    # Strings in a list get the type that NumPy gives them, as scikit-learn has it.
+    return np.array(distinct, dtype=None if isinstance(y, list | tuple) else values.dtype)
