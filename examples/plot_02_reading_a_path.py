@@ -94,7 +94,4 @@ print(after.verdict(choice), after.verdict(sure), sep="\n\n")
 
 fig, ax = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
 path.plot(ax=ax, name="selection rows", epsilon=0.05, confidence=0.95)
-after.plot(ax=ax, name="people who came later")
-ax.plot(after.discrimination[sure.step], after.accuracy[sure.step], "D", color="C1", label="the same step, later")
-ax.set_title("After each step")
-_ = ax.legend()
+_ = after.plot(ax=ax, name="people who came later", selection=sure)  # the same step, where it is now

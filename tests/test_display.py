@@ -63,8 +63,33 @@ def test_an_unmet_bound_is_marked_as_such(path, plt):
     with pytest.warns(ConstraintNotMetWarning, match="is not met"):
         display = path.plot(epsilon=0, alpha=0)
     assert [line for line in display.ax_.lines if line.get_label().startswith("NOT MET with alpha = 0 (step ")]
-    with pytest.raises(ValueError, match=r"alpha=0.1 selects no step by itself; give epsilon too"):
+    with pytest.raises(ValueError, match=r"alpha=0.1 selects no step by itself; give epsilon or ratio too"):
         path.plot(alpha=0.1)
+
+
+def test_a_step_chosen_on_other_rows_is_marked_where_it_is_on_these(path, plt):
+    choice = path.select(epsilon=0.1)
+    later = path.measure(X[::2], y[::2], s[::2])
+    _, ax = plt.subplots()
+    path.plot(ax=ax, name="then", epsilon=0.1)
+    later.plot(ax=ax, name="later", selection=choice)
+    marks = {line.get_label(): line for line in ax.lines}
+    found = [marks[label] for label in marks if label.startswith("later: ") and f"(step {choice.step})" in label]
+    assert (found[0].get_xdata()[0], found[0].get_ydata()[0]) == (
+        later.discrimination[choice.step],
+        later.accuracy[choice.step],
+    )
+    labels = ax.get_legend_handles_labels()[1]
+    assert labels.count("as it came (step 0)") == 1
+    assert ax.get_title() == "After each step, on the scoring rows, and on the measured rows"
+    with pytest.raises(ValueError, match="selection was chosen already, and epsilon would choose another step"):
+        later.plot(selection=choice, epsilon=0.1)
+
+
+def test_a_title_of_ones_own_stays(path, plt):
+    _, ax = plt.subplots()
+    ax.set_title("mine")
+    assert path.plot(ax=ax).ax_.get_title() == "mine"
 
 
 def test_two_paths_on_one_picture(path, plt):

@@ -14,7 +14,8 @@ from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._interval_kernels import score_statistic
 from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.path_counts import PathCounts
-from eifffel.selection import RULES, certify, select_step
+from eifffel.selecting import select_step
+from eifffel.selection import RULES, certify
 
 ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "seen": False}
 # Favourable rows, at each step, of those 4 people with each label in each group.

@@ -26,6 +26,7 @@ from eifffel.verdict import judge
         (-0.03, (-0.08, 0.02), False, True, False, "Within the bound, but it may be chance"),
         (-0.03, (-0.08, 0.02), True, True, True, "Within the bound"),
         (0.05, None, False, True, False, "Within the bound"),
+        (-0.07, None, True, True, False, "Past zero: the other group is favoured now"),
     ],
 )
 def test_judgements(value, interval, signed, holds, certain, heading):

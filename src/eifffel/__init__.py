@@ -6,6 +6,7 @@ from eifffel.display import FairnessPathDisplay
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
+    DatasetError,
     ExportMismatchError,
     FewRowsWarning,
     IndistinctGroupsWarning,
@@ -32,6 +33,7 @@ from eifffel.verdict import Verdict
 
 __all__ = [
     "ConstraintNotMetWarning",
+    "DatasetError",
     "DiscriminationAwareForestClassifier",
     "DiscriminationAwareTreeClassifier",
     "EiFFFeLClassifier",

@@ -199,7 +199,7 @@ def split_rows(rows: Rows, fraction: float, random_state: Any) -> tuple[np.ndarr
     every = np.arange(len(rows.group))
     n_held_out = int(np.ceil(fraction * len(every)))
     random = check_random_state(random_state)
-    choices = (_large_enough(rows.cell), rows.cell % 2)  # by group and label, or by label alone
+    choices = (_large_enough(rows.cell), rows.known_label)  # by group and label, or by label alone
     strata = next((by for by in choices if _can_stratify(by, n_held_out, len(every) - n_held_out)), None)
     kept, held_out = train_test_split(every, test_size=fraction, random_state=random, stratify=strata)
     return kept, held_out

@@ -195,21 +195,27 @@ def read_column(
         return array, np.unique(array).tolist(), missing
     # Hashing is much faster than sorting strings.
     distinct = list(dict.fromkeys(array.tolist()))
+    return array, sort_values(name, distinct), missing
+
+
+def sort_values(name: str, values: Sequence[Any]) -> list[Any]:
+    """Distinct values of a column, sorted; raises if they are of several types."""
     try:
-        return array, sorted(distinct), missing
+        return sorted(values)
     except TypeError:
-        raise ValueError(f"{name} mixes values of several types: {listed(distinct)}; use one type throughout") from None
+        raise ValueError(f"{name} mixes values of several types: {listed(values)}; use one type throughout") from None
 
 
 def _find_missing(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype == object:
-        return np.array([_is_missing(value) for value in array.tolist()], bool)
+        return np.array([is_missing(value) for value in array.tolist()], bool)
     return np.zeros(len(array), bool)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value of a column of objects is none: None, NaN, or what pandas has for it."""
     # pandas.NA is recognised by name, since pandas may not be installed.
     return (
         value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
@@ -228,9 +234,10 @@ def equal(a: Any, b: Any) -> bool:
     return bool(np.all(a == b)) and isinstance(a, str) == isinstance(b, str)
 
 
-def listed(values: Sequence[Any]) -> str:
-    shown = ", ".join(repr(value) for value in values[:SHOWN])
-    return shown if len(values) <= SHOWN else f"{shown}, ... ({len(values)} in all)"
+def listed(values: Sequence[Any], most: int = SHOWN) -> str:
+    """Values in words, at ``most`` so many of them, and how many there are if there are more."""
+    some = ", ".join(repr(value) for value in values[:most])
+    return some if len(values) <= most else f"{some}, ... ({len(values):,} in all)"
 
 
 def _shown(value: Any) -> str:

@@ -365,7 +365,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         (True, True)
         """
         check_is_fitted(self, "estimator_")
-        if epsilon is not UNCHANGED and ratio is UNCHANGED:
+        if epsilon is not UNCHANGED and epsilon is not None and ratio is UNCHANGED:
             ratio = None
         elif ratio is not UNCHANGED and ratio is not None and epsilon is UNCHANGED:
             epsilon = None

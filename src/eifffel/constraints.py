@@ -107,17 +107,21 @@ class Constraint:
     def needs_labels(self) -> bool:
         return self.name != DEMOGRAPHIC_PARITY
 
+    @property
+    def _attribute(self) -> np.ndarray:
+        """The attribute of each side; a family is an attribute and one of the labels, as `make_constraint` has it."""
+        return self.family // len(CONSTRAINTS[self.name])
+
     def find_bounded(self, groups: Groups) -> np.ndarray:
         """Whether each of those who are `compared` in the groups is bounded, in all rates."""
         n_labels = len(CONSTRAINTS[self.name])
-        families = [self.kept[self.family // n_labels == k] for k in range(len(groups.attributes))]
+        families = [self.kept[self._attribute == k] for k in range(len(groups.attributes))]
         return np.concatenate([kept.reshape(n_labels, -1).all(axis=0) for kept in families])
 
     def by_attribute(self, groups: Groups) -> list[tuple[str, "Constraint"]]:
         """The name of each attribute of the groups that is bounded, and what of the constraint is about it."""
-        n_labels = len(CONSTRAINTS[self.name])
         parts = [
-            (attribute.name, replace(self, kept=self.kept & (self.family // n_labels == k)))
+            (attribute.name, replace(self, kept=self.kept & (self._attribute == k)))
             for k, attribute in enumerate(groups.attributes)
         ]
         return [(name, part) for name, part in parts if len(part.pairs)]

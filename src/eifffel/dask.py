@@ -274,7 +274,10 @@ class Partitions(Batches):
     def reduce(
         self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
     ) -> Any:
-        dask, distributed = import_optional("dask", "eifffel.dask needs"), import_optional("distributed", "it needs")
+        dask, distributed = (
+            import_optional("dask", "eifffel.dask needs"),
+            import_optional("distributed", "eifffel.dask needs"),
+        )
         errand = Errand(self._named, (*self._functions, work), self._with_features)
         # Sent once to every worker; whoever comes later gets it from another.
         there = self._client.scatter(errand, broadcast=True, hash=False)

@@ -1,5 +1,6 @@
 """FairnessPathDisplay: the trade-off as a picture."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 # Up to so many steps, each is a point of its own.
 SEPARATE_STEPS = 200
+AS_IT_CAME = "as it came (step 0)"
 
 
 class FairnessPathDisplay:
@@ -81,9 +83,10 @@ class FairnessPathDisplay:
         *,
         ax: Any = None,
         name: str | None = None,
+        selection: Selection | None = None,
         **bounds: Any,
     ) -> "FairnessPathDisplay":
-        """Draw a path, and mark the step that bounds choose, if there are any.
+        """Draw a path, and mark the step that bounds choose, if there are any, or one that was chosen before.
 
         Parameters
         ----------
@@ -92,6 +95,8 @@ class FairnessPathDisplay:
             Where to draw, by default on a new figure. Several paths can be drawn on one.
         name : str, optional
             What the legend calls the path.
+        selection : Selection, optional
+            A step chosen on other rows, to be marked where it is on these.
         **bounds
             Those of `FairnessPath.select`: ``epsilon`` or ``ratio``, and whatever goes with it.
 
@@ -102,7 +107,7 @@ class FairnessPathDisplay:
         Raises
         ------
         ValueError
-            If bounds are given without ``epsilon`` or ``ratio``.
+            If bounds are given without ``epsilon`` or ``ratio``, or with a ``selection``.
 
         Examples
         --------
@@ -116,9 +121,15 @@ class FairnessPathDisplay:
         1
         """
         bounds = {what: value for what, value in bounds.items() if value is not None}
+        if selection is not None:
+            if bounds:
+                raise ValueError(
+                    f"selection was chosen already, and {', '.join(bounds)} would choose another step; give one"
+                )
+            return cls._of(path, _at(path, selection), name).plot(ax=ax)
         if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
-            raise ValueError(f"{given} selects no step by itself; give epsilon too")
+            raise ValueError(f"{given} selects no step by itself; give epsilon or ratio too")
         return cls._of(path, path.select(**bounds) if bounds else None, name).plot(ax=ax)
 
     @classmethod
@@ -215,7 +226,7 @@ class FairnessPathDisplay:
             "s",
             color=line.get_color(),
             markersize=8,
-            label="as it came (step 0)",
+            label=None if AS_IT_CAME in ax.get_legend_handles_labels()[1] else AS_IT_CAME,
         )
         chosen = self.selection
         if chosen is not None:
@@ -248,7 +259,10 @@ class FairnessPathDisplay:
             )
         ax.set_xlabel(f"discrimination ({self.compared})")
         ax.set_ylabel("accuracy")
-        ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
+        if not ax.get_title():
+            ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
+        elif ax.get_title().startswith("After each step") and f"on the {self.rows}" not in ax.get_title():
+            ax.set_title(f"{ax.get_title()}, and on the {self.rows}", fontsize="medium")
         self._look_at_the_useful_part(ax, others)
         ax.grid(alpha=0.3)
         ax.legend()
@@ -276,3 +290,17 @@ class FairnessPathDisplay:
             x, y = ((min(a[0], b[0]), max(a[1], b[1])) for a, b in zip((x, y), others, strict=True))
         ax.set_xlim(x)
         ax.set_ylim(y)
+
+
+def _at(path: "FairnessPath", selection: Selection) -> Selection:
+    """What a step that was chosen on other rows has on those of a path."""
+    verdict = path.verdict(selection)
+    accuracy = path.accuracy[selection.step]
+    return replace(
+        selection,
+        discrimination=verdict.discrimination,
+        accuracy=float(accuracy),
+        interval=verdict.interval,
+        met=verdict.holds,
+        upper=None,
+    )

@@ -127,6 +127,12 @@ class DatasetError(OSError):
     """
 
 
+def first_line(error: BaseException) -> str:
+    """What an error of another library says, without where it was."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
+
+
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn with the line outside eifffel from which it was called."""
     package = str(Path(__file__).parent)

@@ -11,6 +11,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import check_choice, check_confidence, check_step
+from eifffel.advice import warn_of_seen_rows
 from eifffel.constraints import Constraint
 from eifffel.edits import edit_model, list_flips
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
@@ -31,7 +32,8 @@ from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
 from eifffel.rules import Rule, read_rules
-from eifffel.selection import NONE_APART, Selection, select_step, warn_of_seen_rows
+from eifffel.selecting import NONE_APART, select_step
+from eifffel.selection import Selection
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -518,8 +520,8 @@ class FairnessPath:
         >>> path.model_at(1).predict(age).tolist()  # those of 20 are paid now
         [1, 1, 1, 1]
         """
-        view = self._view()
-        written, scale = edit_model(view, self.order, check_step(step, self.n_steps), self.at_hand)
+        step, view = check_step(step, self.n_steps), self._view()
+        written, scale = edit_model(view, self.order, step, self.at_hand)
         record = make_record(
             view,
             written,
@@ -620,7 +622,8 @@ class FairnessPath:
         columns = view.columns if feature_names is None else plain_columns(list(feature_names))
         if len(columns) != len(view.feature_names):
             raise ValueError(f"feature_names has {len(columns)} names for {len(view.feature_names)} features")
-        leaves = self.order.leaves_at(check_step(step, self.n_steps))
+        step = check_step(step, self.n_steps)
+        leaves = self.order.leaves_at(step)
         if which is not None:
             leaves = leaves[list(which)]
         return read_rules(view, leaves, self.order.outcomes(view, leaves, step), columns)
@@ -752,7 +755,9 @@ class FairnessPath:
         }
         return nw.from_dict(columns, backend=backend).to_native()
 
-    def plot(self, *, ax: Any = None, name: str | None = None, **bounds: Any) -> "FairnessPathDisplay":
+    def plot(
+        self, *, ax: Any = None, name: str | None = None, selection: Selection | None = None, **bounds: Any
+    ) -> "FairnessPathDisplay":
         """Draw accuracy against discrimination, with the step that ``bounds`` select if they are given.
 
         Parameters
@@ -761,6 +766,8 @@ class FairnessPath:
             Where to draw, by default on a new figure.
         name : str, optional
             What the legend calls the path.
+        selection : Selection, optional
+            A step chosen on other rows, to be marked where it is on these, as in ``path.measure(...).plot``.
         **bounds
             Those of `select`: ``epsilon`` and whatever goes with it.
 
@@ -782,7 +789,7 @@ class FairnessPath:
         """
         from eifffel.display import FairnessPathDisplay
 
-        return FairnessPathDisplay.from_path(self, ax=ax, name=name, **bounds)
+        return FairnessPathDisplay.from_path(self, ax=ax, name=name, selection=selection, **bounds)
 
     def _view(self) -> EnsembleView:
         changed = ModelChangedError(

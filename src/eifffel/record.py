@@ -106,7 +106,7 @@ def attach_record(model: Any, record: dict[str, Any] | None) -> None:
 
 def find_record(model: Any) -> dict[str, Any] | None:
     """The record that a model carries, if it does."""
-    record: dict[str, Any] | None = getattr(_edited(model), ATTRIBUTE, None)
+    record: dict[str, Any] | None = getattr(edited_model(model), ATTRIBUTE, None)
     return record
 
 
@@ -161,7 +161,7 @@ def undo(model: Any) -> Any:
     >>> bool((undo(fair).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """
-    model = _edited(model)
+    model = edited_model(model)
     record = find_record(model)
     if record is None:
         raise NoRecordError(
@@ -184,6 +184,6 @@ def undo(model: Any) -> Any:
     return original
 
 
-def _edited(model: Any) -> Any:
+def edited_model(model: Any) -> Any:
     """The edited model itself; an EiFFFeLClassifier has it inside."""
     return model.estimator_ if hasattr(model, "path_") else model

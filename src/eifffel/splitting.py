@@ -62,7 +62,7 @@ class _DiscriminationAware(BaseEstimator):
         column_or_1d(y, warn=True)
         check_trainable(rows)
         weight = spread_weight(sample_weight, len(rows.group))
-        label = rows.cell % 2
+        label = rows.known_label
         if self.class_weight is not None:
             # Given both targets, scikit-learn would multiply in weights of the group.
             of_row = self._weigh_classes(classes, label, weight)[label]

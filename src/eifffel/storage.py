@@ -16,8 +16,8 @@ from eifffel._optional import import_optional
 from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
-from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, warn_caller
-from eifffel.record import RECORD_KEYS, attach_record, find_record
+from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, first_line, warn_caller
+from eifffel.record import RECORD_KEYS, attach_record, edited_model, find_record
 
 FORMAT = 1
 # A member of the zip file beside skops's own.
@@ -209,7 +209,7 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     except ModelFileError:
         raise
     except Exception as error:  # whatever a damaged or a foreign file makes skops or a model library stumble over
-        raise ModelFileError(f"'{path}' cannot be read as a model{_why(stored_with)}: {_first_line(error)}") from error
+        raise ModelFileError(f"'{path}' cannot be read as a model{_why(stored_with)}: {first_line(error)}") from error
     _check_nodes(path, loaded)
     _warn_of_versions(path, stored_with)
     if about is None:
@@ -251,7 +251,7 @@ def _load_pickle(path: Path, data: bytes, allow_pickle: bool) -> Any:
     try:
         return joblib.load(path)
     except Exception as error:  # a pickle can raise anything
-        raise ModelFileError(f"'{path}' cannot be read as a pickle or a joblib file: {_first_line(error)}") from error
+        raise ModelFileError(f"'{path}' cannot be read as a pickle or a joblib file: {first_line(error)}") from error
 
 
 def _untrusted(sio: Any, data: bytes, trusted: Sequence[str]) -> list[str]:
@@ -260,7 +260,7 @@ def _untrusted(sio: Any, data: bytes, trusted: Sequence[str]) -> list[str]:
 
 def _versions(model: Any) -> dict[str, str]:
     """Of what decides whether a file can be read, and whether the model then does the same."""
-    ensemble = Around(model.estimator_ if hasattr(model, "path_") else model).ensemble
+    ensemble = Around(edited_model(model)).ensemble
     library = type(ensemble).__module__.partition(".")[0]
     versions = {"eifffel": __version__, "scikit-learn": sklearn.__version__}
     if library in ("lightgbm", "xgboost", "catboost"):
@@ -298,11 +298,6 @@ def _warn_of_versions(path: Path, stored_with: dict[str, str]) -> None:
             "with known ones, or save it anew",
             StoredVersionWarning,
         )
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).splitlines()
-    return lines[0] if lines else type(error).__name__
 
 
 def _check_nodes(path: Path, loaded: Any) -> None:

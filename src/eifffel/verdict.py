@@ -9,48 +9,35 @@ from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
 from eifffel.selection import Selection
 
-PAST = "Past zero: the other group is favoured now"
+# Said of rows that a path was scored by.
+SEEN = "Leaves were scored by these rows, so that they say little of other people."
 
 
 class Judgement(NamedTuple):
-    """Whether a bound holds, whether that is beyond chance, and both in words."""
+    """Whether a bound holds, whether that is beyond chance, and both in words.
+
+    ``is_past`` says that it holds in the one direction that was asked for, and is broken in the other.
+    """
 
     holds: bool
     certain: bool
+    is_past: bool
     heading: str
     clause: str
-
-    @property
-    def is_past(self) -> bool:
-        """Whether it holds in the one direction that was asked for, and is broken in the other."""
-        return self.heading == PAST
 
 
 def judge(
     discrimination: float, interval: tuple[float, float] | None, epsilon: float, *, signed: bool = False
 ) -> Judgement:
     """Compare a discrimination and its interval with a bound, in one direction only if ``signed``."""
+    past = signed and discrimination < -epsilon
     holds = (discrimination if signed else abs(discrimination)) <= epsilon
-    side = "Within" if holds else "Outside"
-    clause = f"{side.lower()} the bound of {epsilon:g}"
-    if interval is None:
-        return Judgement(holds, False, f"{side} the bound", f"{clause}; weighted rows have no interval")
-    low, high = interval
-    if signed and discrimination < -epsilon:
-        return Judgement(
-            True,
-            high <= epsilon,
-            PAST,
-            f"within the bound of {epsilon:g} in the direction in which it was asked for, and beyond it in the other",
-        )
-    inside = high <= epsilon and (signed or low >= -epsilon)
-    outside = low > epsilon or (not signed and high < -epsilon)
-    if inside or outside:
-        return Judgement(holds, True, f"{side} the bound", f"{clause}, as is the whole interval")
-    reach = "reaches beyond it" if holds else "holds it"
-    return Judgement(
-        holds, False, f"{side} the bound, but it may be chance", f"{clause}, but it may be chance: the interval {reach}"
-    )
+    certain = False
+    if interval is not None:
+        low, high = interval
+        inside = high <= epsilon and (signed or low >= -epsilon)
+        certain = inside if holds else low > epsilon or (not signed and high < -epsilon)
+    return _word(holds, certain, past, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
 
 
 def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, turned: bool = False) -> Judgement:
@@ -58,20 +45,38 @@ def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float
 
     ``turned`` is where the bound was asked for in one direction, and it is the other group that is favoured now.
     """
-    if turned and ratio < least:
-        clause = f"within the bound of {least:g} in the direction in which it was asked for, and beyond it in the other"
-        return Judgement(True, False, PAST, clause)
-    holds = ratio >= least
+    past = turned and ratio < least
+    holds = past or ratio >= least
+    certain = False
+    if interval is not None and not past:
+        certain = interval[0] >= least if holds else interval[1] < least
+    return _word(holds, certain, past, least, interval, no_interval="it has no interval", out="below")
+
+
+def _word(
+    holds: bool,
+    certain: bool,
+    past: bool,
+    bound: float,
+    interval: tuple[float, float] | None,
+    *,
+    no_interval: str,
+    out: str,
+) -> Judgement:
+    """In words; ``out`` is where the interval lies if it is not within the bound."""
     side = "Within" if holds else "Outside"
-    clause = f"{side.lower()} the bound of {least:g}"
-    if interval is None:
-        return Judgement(holds, False, f"{side} the bound", f"{clause}; it has no interval")
-    if (interval[0] >= least) if holds else (interval[1] < least):
-        return Judgement(holds, True, f"{side} the bound", f"{clause}, as is the whole interval")
-    reach = "reaches below it" if holds else "holds it"
-    return Judgement(
-        holds, False, f"{side} the bound, but it may be chance", f"{clause}, but it may be chance: the interval {reach}"
-    )
+    heading, clause = f"{side} the bound", f"{side.lower()} the bound of {bound:g}"
+    if past:
+        heading = "Past zero: the other group is favoured now"
+        clause += " in the direction in which it was asked for, and beyond it in the other"
+    elif interval is None:
+        clause += f"; {no_interval}"
+    elif certain:
+        clause += ", as is the whole interval"
+    else:
+        heading += ", but it may be chance"
+        clause += f", but it may be chance: the interval {f'reaches {out} it' if holds else 'holds it'}"
+    return Judgement(holds, certain, past, heading, clause)
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,7 @@ def say_verdict(
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     sentences.append(_say_choice(selection))
     if seen:
-        sentences.append("Leaves were scored by these rows, so that they say little of other people.")
+        sentences.append(SEEN)
     return Verdict(
         holds=judged.holds,
         certain=judged.certain,

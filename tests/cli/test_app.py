@@ -1,9 +1,11 @@
 """eifffel reproduce, and what all commands have in common."""
 
+import ast
 import re
 import signal
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from commands import run, start
@@ -116,3 +118,15 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     rows = kept.read_text().splitlines()
     assert set(before.decode().splitlines()) <= set(rows), "nothing finished was made again"
     assert len(Results.read(kept).runs()) == 12
+
+
+def test_what_is_put_into_words_of_the_command_line_is_said_somewhere():
+    from eifffel.cli._app import OPTIONS
+
+    said = []
+    for file in Path(eifffel.__file__).parent.rglob("*.py"):
+        if file.name != "_app.py":
+            said += [node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)]
+    texts = "\n".join(text for text in said if isinstance(text, str))
+    for words in OPTIONS:
+        assert words in texts, f"nothing says {words!r} any more"

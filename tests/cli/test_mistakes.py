@@ -381,3 +381,19 @@ def test_without_a_library_it_says_what_to_install(folder, capsys, monkeypatch):
     said = said_here(capsys, *fit_words("people.csv", "--model", "lightgbm"), "--quiet")
     assert said == "--model lightgbm needs lightgbm; install it with: pip install 'eifffel[lightgbm]'"
     assert_nothing_written(folder)
+
+
+def test_a_bar_is_wiped_out_before_an_error_is_told(capsys, monkeypatch):
+    from eifffel.cli import _progress
+
+    def fail():
+        with _progress.Progress(("measuring",), verbose=True) as progress, progress.stage("measuring"):
+            time.sleep(0.3)
+            raise ValueError("something is wrong")
+
+    monkeypatch.setattr(_progress, "DELAY", 0.01)
+    with pytest.raises(ValueError, match="something is wrong"):
+        fail()
+    told = capsys.readouterr().err
+    assert "measuring" in told, "it was there"
+    assert told.rpartition("\r")[2].strip() == ""

@@ -60,7 +60,7 @@ def test_the_readme_shows_the_numbers_of_the_page():
 
 def test_the_docs_tell_the_counts_as_the_page_does():
     page = (COMMITTED / "README.md").read_text()
-    docs = " ".join((COMMITTED.parents[1] / "reproduction.md").read_text().split())
+    docs = " ".join((COMMITTED.parents[1] / "paper" / "reproduction.md").read_text().split())
     ((n_met, n_goals),) = re.findall(r"(\d+) of (\d+) goals are met,", page)
     assert f"{n_met} of {n_goals} goals are met" in docs
     (agreeing, printed), *_ = re.findall(r"(\d+) of (\d+) printed numbers agree", page)

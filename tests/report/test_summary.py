@@ -16,7 +16,7 @@ from eifffel import trace_path, undo  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
-from eifffel.report._verdict import say_verdict  # noqa: E402
+from eifffel.report._verdict import write_verdict  # noqa: E402
 from eifffel.report._words import fraction, percent  # noqa: E402
 from eifffel.rows.coding import Rows  # noqa: E402
 
@@ -340,12 +340,12 @@ def test_past_zero_it_says_who_is_favoured_now():
     made = summary(strategy="shift", confidence=0.8)
     far = json.loads(json.dumps(made))
     far["overall"]["after"]["discrimination"] = {"value": -0.2, "low": -0.25, "high": -0.15}
-    verdict = say_verdict(far, 0.05, None)
+    verdict = write_verdict(far, 0.05, None)
     assert verdict["holds"]
     assert verdict["certain"]
     assert verdict["heading"] == "! Past zero: the other group is favoured now"
     assert "and beyond it in the other" in verdict["sentence"]
-    assert not say_verdict({**far, "selection": {**far["selection"], "confidence": None}}, 0.05, None)["holds"]
+    assert not write_verdict({**far, "selection": {**far["selection"], "confidence": None}}, 0.05, None)["holds"]
 
 
 def test_a_bound_of_the_callers_is_judged_by():

@@ -170,7 +170,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
         weight = spread_weight(sample_weight, len(rows.group))
         self.estimators_, self.parity_, self.n_rejected_, decided = self._grow(features, rows, weight)
         self._sensitive_columns = columns
-        self.ridge_ = RidgeClassifier(alpha=self.alpha).fit(np.transpose(decided), rows.cell % 2, weight)
+        self.ridge_ = RidgeClassifier(alpha=self.alpha).fit(np.transpose(decided), rows.known_label, weight)
         self.classes_ = classes
         return self
 
@@ -310,7 +310,7 @@ def _grow_tree(
 
     The first two are ``None`` if it is not fair.
     """
-    tree = clone(template).set_params(random_state=seed).fit(X, rows.cell % 2, sample_weight=weight)
+    tree = clone(template).set_params(random_state=seed).fit(X, rows.known_label, sample_weight=weight)
     decided = tree.predict(X)
     favorable, totals = (rows.for_ratios(cells) for cells in (rows.weigh_cells(decided == 1), rows.weigh_cells()))
     parity = float(metrics.demographic_parity_difference(favorable, totals))

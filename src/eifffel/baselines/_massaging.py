@@ -92,7 +92,7 @@ class Massaging(PreProcessor):
     def _change(self, given: GivenRows) -> GivenRows:
         X, y, sensitive_features, sample_weight = given.columns
         rows = given.rows
-        label = rows.cell % 2
+        label = rows.known_label
         n_rows = np.bincount(rows.group, minlength=2)
         n_favorable = np.bincount(rows.group, label, minlength=2).astype(np.int64)
         # The difference of the groups' favourable rates times the sizes of both, an integer.

@@ -222,7 +222,6 @@ OPTIONS = {
     "lower min_group_rows": "lower --min-group-rows",
     "a larger min_group_rows": "a larger --min-group-rows",
     "people of one label; give y": "people of one label; name their column with --target",
-    "favorable names every decision": "--favorable names every decision",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
     "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }

@@ -19,7 +19,7 @@ from eifffel.cli._editing import (
 )
 from eifffel.cli._files import hash_file
 from eifffel.cli._finish import check_targets, tell, write_files
-from eifffel.cli._printing import print_audit, say, say_note
+from eifffel.cli._printing import print_audit, say_note, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_rows, sensitive_among
 from eifffel.record import find_record
@@ -245,6 +245,4 @@ def tell_table(
         typer.echo(render_table(summary, name, ".json"), nl=False)
     elif not quiet:
         print_audit(TABLES[name](summary))
-        for what, where in (("table", out), ("report", report)):
-            if where is not None:
-                say(f"The {what} is in {where}.")
+        say_where(table=out, report=report)

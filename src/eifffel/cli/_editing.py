@@ -210,8 +210,8 @@ def say_assumed(table: Labelled, task: Task) -> None:
 
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
-    made = trained_on(model) or {}
-    if hash_file(data) in str(made.get("data")) and (seed is None or seed != made["seed"]):
+    made = made_from(model, data)
+    if made is not None and (seed is None or seed != made["seed"]):
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
@@ -224,17 +224,18 @@ def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, 
     """
     if bounds.confidence is None:
         return
-    made = trained_on(model) or {}
-    known = hash_file(data) in str(made.get("data"))
-    same_rows = str(made.get("data")).endswith(about["data"].removeprefix(data.name))  # whatever the file is called
-    if known and not (same_rows and made["test_size"] == bounds.test_size and made["seed"] == bounds.seed):
+    made = made_from(model, data)
+    if made is None:
+        if not quiet:
+            say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
+        return
+    same_rows = made["data"].endswith(about["data"].removeprefix(data.name))  # whatever the file is called
+    if not (same_rows and made["test_size"] == bounds.test_size and made["seed"] == bounds.seed):
         raise ValueError(
             f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
             f"from, split otherwise; give --seed {made['seed']} and --test-size {made['test_size']}, as then, or "
             "another table"
         )
-    if not known and not quiet:
-        say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
 
 
 def say_of_bounds(model: Any, bounds: Bounds) -> None:
@@ -253,8 +254,14 @@ def say_of_bounds(model: Any, bounds: Bounds) -> None:
 
 def known_rows(model: Any, data: Path) -> str:
     """What a report must say of a table that a model was made from."""
-    known = hash_file(data) in str((trained_on(model) or {}).get("data"))
+    known = made_from(model, data) is not None
     return "; the model was made from this table and knows most of its rows" if known else ""
+
+
+def made_from(model: Any, data: Path) -> dict[str, Any] | None:
+    """What the record of a model says of the table that it was trained on, if that is this one."""
+    made = trained_on(model)
+    return made if made is not None and hash_file(data) in made["data"] else None
 
 
 def trained_on(model: Any) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ from tqdm.auto import tqdm
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli._progress import UntilClosed
+from eifffel.exceptions import first_line
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 PARQUET = ".parquet"
@@ -33,7 +34,7 @@ def read_table(
         try:
             frame = pd.read_parquet(io.BytesIO(content))
         except Exception as error:  # pyarrow's own errors, of several kinds
-            raise ValueError(f"'{path}' cannot be read as Parquet: {_first_line(error)}") from error
+            raise ValueError(f"'{path}' cannot be read as Parquet: {first_line(error)}") from error
         frame.columns = [str(name) for name in frame.columns]
         for name in frame.columns[frame.columns.duplicated()]:
             raise ValueError(f"'{path}' has more than one column named {name!r}; rename them")
@@ -129,7 +130,7 @@ def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
             content = gzip.decompress(content)
         except (OSError, EOFError, zlib.error) as error:
             raise ValueError(
-                f"'{path}' cannot be unpacked: {_first_line(error)}; is it a gzip file, and whole?"
+                f"'{path}' cannot be unpacked: {first_line(error)}; is it a gzip file, and whole?"
             ) from error
     if not content.strip():
         raise ValueError(f"'{path}' is empty; give a table with a header and rows")
@@ -169,9 +170,4 @@ def _read_csv(path: Path, content: bytes, separator: str, texts: Sequence[str]) 
     except UnicodeDecodeError:
         raise ValueError(f"'{path}' is not UTF-8 text; save it as UTF-8") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise ValueError(f"'{path}' cannot be read as a table: {_first_line(error)}") from error
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+        raise ValueError(f"'{path}' cannot be read as a table: {first_line(error)}") from error

@@ -11,7 +11,7 @@ from eifffel._writing import check_target
 from eifffel.cli._app import NOT_MET
 from eifffel.cli._editing import Edited
 from eifffel.cli._files import check_table_name
-from eifffel.cli._printing import print_summary, say, say_note
+from eifffel.cli._printing import print_summary, say_note, say_where
 from eifffel.cli._progress import Progress
 from eifffel.report import check_audit_name, check_report_name, render_json, save_report
 
@@ -86,9 +86,7 @@ def tell(
     elif not quiet:
         print_summary(summary)
         more(summary)
-        for what, where in (("model", out), ("report", report)):
-            if where is not None:
-                say(f"The {what} is in {where}.")
+        say_where(model=out, report=report)
 
 
 def exit_unless_met(edited: Edited, *, quiet: bool) -> None:

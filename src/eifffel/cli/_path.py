@@ -16,7 +16,7 @@ from eifffel.cli._editing import check_unseen, describe, edit, read_bounds
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
-from eifffel.cli._printing import print_path, say, say_json
+from eifffel.cli._printing import print_path, say_json, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
 from eifffel.strategies import ANY, AUTO
@@ -116,9 +116,7 @@ def path(
         say_json(rows)
     elif not quiet:
         print_path(summary)
-        for what, where in (("table", out), ("picture", picture)):
-            if where is not None:
-                say(f"The {what} is in {where}.")
+        say_where(table=out, picture=picture)
 
 
 def check_asks_nothing(context: typer.Context) -> None:

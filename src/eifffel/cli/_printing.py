@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -67,6 +68,13 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], 
 def say(text: str) -> None:
     """A line or more."""
     show(printable(text), soft_wrap=True)
+
+
+def say_where(**files: Path | None) -> None:
+    """Where each file is, of those that were asked for."""
+    for what, where in files.items():
+        if where is not None:
+            say(f"The {what} is in {where}.")
 
 
 def say_note(text: str) -> None:

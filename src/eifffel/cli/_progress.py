@@ -10,7 +10,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 # About how long the parts of a command take, beside each other.
-SHARES = {"reading": 5, "training": 45, "tracing": 15, "measuring": 10, "saving": 10, "report": 15}
+SHARES = {"training": 45, "tracing": 15, "measuring": 10, "saving": 10, "report": 15}
 DELAY = 1
 
 Advance = Callable[[float], None]
@@ -42,7 +42,7 @@ class Progress:
         self._bar = tqdm(
             total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form, file=UntilClosed()
         )
-        self._ended = threading.Event()
+        self._ended, self._shown = threading.Event(), False
         # Time goes on where a stage cannot say how far it is.
         self._clock = threading.Thread(target=self._tick, daemon=True)
 
@@ -54,6 +54,7 @@ class Progress:
     def _tick(self) -> None:
         while not self._ended.wait(DELAY):
             self._bar.refresh()
+            self._shown = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -61,6 +62,8 @@ class Progress:
         self._ended.set()
         if self._clock.is_alive():
             self._clock.join()
+        if self._shown:  # of what was refreshed the bar itself knows nothing, and an error would stand behind it
+            self._bar.clear()
         self._bar.close()
 
     @contextmanager

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from eifffel._validation import listed
 from eifffel.cli._files import split_names
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.rows.groups import EACH, INTERSECTION, MOST_GROUPS
@@ -94,7 +95,9 @@ def find_column(frame: pd.DataFrame, name: str, option: str, path: Path) -> str:
         return name
     near = difflib.get_close_matches(name, frame.columns, n=1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"{option}: '{path}' has no column {name!r}{meant or '.'} It has {_listed(list(frame.columns))}")
+    raise ValueError(
+        f"{option}: '{path}' has no column {name!r}{meant or '.'} It has {listed(list(frame.columns), SHOWN)}"
+    )
 
 
 def cut_table(
@@ -234,7 +237,7 @@ def match_value(text: str, values: np.ndarray, what: str) -> Any:
         names = (str(value), str(value).lower(), str(int(value))) if isinstance(value, bool) else (str(value),)
         if text.strip() in names:
             return value
-    raise ValueError(f"{what} has no {text!r}; it has {_listed(sorted(map(str, distinct)))}")
+    raise ValueError(f"{what} has no {text!r}; it has {listed(sorted(map(str, distinct)), SHOWN)}")
 
 
 def _check_several(values: pd.Series, what: str, *, missing: str) -> None:
@@ -244,8 +247,8 @@ def _check_several(values: pd.Series, what: str, *, missing: str) -> None:
         raise ValueError(f"{what} is {(distinct or ['missing'])[0]!r} in every row; there must be two groups or more")
     if len(distinct) > MOST_GROUPS:
         raise ValueError(
-            f"{what} has {len(distinct):,} values, {_listed(distinct)}, and groups can be {MOST_GROUPS} at most; make "
-            "bands of numbers, and put rare values together"
+            f"{what} has {len(distinct):,} values, {listed(distinct, SHOWN)}, and groups can be {MOST_GROUPS} at most; "
+            "make bands of numbers, and put rare values together"
         )
 
 
@@ -255,7 +258,7 @@ def _check_two(values: np.ndarray, what: str, remedy: str) -> None:
     if len(distinct) == 1:
         raise ValueError(f"{what} is {distinct[0]!r} in every row; there must be two values to tell apart")
     if len(distinct) > 2:
-        raise ValueError(f"{what} has {len(distinct):,} values, {_listed(distinct)}, and must have two; {remedy}")
+        raise ValueError(f"{what} has {len(distinct):,} values, {listed(distinct, SHOWN)}, and must have two; {remedy}")
 
 
 def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
@@ -275,12 +278,6 @@ def _code(y: np.ndarray, task: Task, column: str) -> np.ndarray:
     bad, good = ((task.labels[k],) if labels is None else labels for k, labels in enumerate((task.bad, task.good)))
     unknown = sorted(set(texts.tolist()) - {*bad, *good})
     if unknown:
-        raise ValueError(
-            f"column {column!r} has the label {unknown[0]!r}, and the model was trained on {_listed([*bad, *good])}"
-        )
+        known = listed([*bad, *good], SHOWN)
+        raise ValueError(f"column {column!r} has the label {unknown[0]!r}, and the model was trained on {known}")
     return np.isin(texts, good).astype(np.int64)
-
-
-def _listed(values: Sequence[Any]) -> str:
-    shown = ", ".join(repr(value) for value in values[:SHOWN])
-    return shown if len(values) <= SHOWN else f"{shown}, ... ({len(values):,} in all)"

@@ -12,10 +12,10 @@ from sklearn.pipeline import Pipeline
 from eifffel._optional import import_optional
 from eifffel._version import __version__
 from eifffel.ensembles import Around
-from eifffel.exceptions import ModelFileError, UnsupportedModelError
+from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
 from eifffel.export._inputs import read_inputs
 from eifffel.export._running import open_session
-from eifffel.export._steps import convert_steps, first_line, gives_sparse
+from eifffel.export._steps import convert_steps, gives_sparse
 from eifffel.export._trees import Ensemble, Tree, read_ensemble
 from eifffel.record import find_record
 

@@ -8,8 +8,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from eifffel._optional import import_optional
-from eifffel.exceptions import ModelFileError
-from eifffel.export._steps import MISSING_TEXT, first_line
+from eifffel._validation import is_missing
+from eifffel.exceptions import ModelFileError, first_line
+from eifffel.export._steps import MISSING_TEXT
 
 TYPES = {"tensor(double)": np.float64, "tensor(float)": np.float32, "tensor(string)": object}
 ERRORS_ONLY = 4  # of onnxruntime's own log
@@ -95,14 +96,10 @@ def _column(column: Any, kind: Any) -> np.ndarray:
     if column.dtype.is_numeric():
         return column.to_numpy().astype(kind)
     try:
-        return np.array([np.nan if _is_missing(value) else float(value) for value in column.to_list()], kind)
+        return np.array([np.nan if is_missing(value) else float(value) for value in column.to_list()], kind)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the column {column.name!r} of X must hold numbers for the ONNX model: {error}") from None
 
 
 def _texts(values: list[Any]) -> np.ndarray:
-    return np.array([MISSING_TEXT if _is_missing(value) else str(value) for value in values], object)
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or value != value
+    return np.array([MISSING_TEXT if is_missing(value) else str(value) for value in values], object)

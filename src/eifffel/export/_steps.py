@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, Normalizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
 from eifffel._optional import import_optional
-from eifffel.exceptions import UnsupportedModelError
+from eifffel.exceptions import UnsupportedModelError, first_line
 from eifffel.export._inputs import Input
 
 # What stands for a missing text, which a tensor of ONNX cannot hold.
@@ -97,12 +97,6 @@ def gives_sparse(steps: list[tuple[str, Any]]) -> bool:
             sparse = step.sparse_output
         # Scalers and selectors leave a matrix as it is.
     return sparse
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another library says, without where it was."""
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _shape(operator: Any) -> None:

@@ -69,7 +69,7 @@ def show_people(record: Record) -> str:
     """How many people there are; not told where they are fewer than ten."""
     if record["people"] is not None:
         return f"{record['people']:,}"
-    return "<10" if record["under_10_people"] else _words.UNKNOWN
+    return "<10" if record["under_10_people"] else _words.NOT_TOLD
 
 
 def name_attribute(summary: Summary, table: Record) -> str:

@@ -27,7 +27,7 @@ def four_fifths(summary: Summary) -> AuditTable:
     columns = (
         Column("group", lambda r: r["category"], words=True),
         Column("people", show_people),
-        Column("share of all", lambda r: _words.UNKNOWN if r["share"] is None else f"{r['share']:.1%}"),
+        Column("share of all", lambda r: _words.NOT_TOLD if r["share"] is None else f"{r['share']:.1%}"),
         Column("rate (95% interval)", lambda r: _words.percent(_estimate(r, "rate"))),
         Column("ratio (95% interval)", lambda r: _words.fraction(_estimate(r, "ratio"))),
         Column("p-value", _show_p),
@@ -85,7 +85,7 @@ def _estimate(record: Record, key: str) -> dict[str, Any]:
 def _show_p(record: Record) -> str:
     p_value = record["p_value"]
     if p_value is None:
-        return _words.UNKNOWN if not record["highest"] else ""
+        return _words.NOT_TOLD if not record["highest"] else ""
     return f"{p_value:.3f}" if p_value >= 0.001 else "<0.001"
 
 

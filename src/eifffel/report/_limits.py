@@ -4,8 +4,7 @@ from eifffel.constraints import DEMOGRAPHIC_PARITY
 
 ALWAYS = (
     "Every number is of the rows that it names. Other people differ from them, and intervals say by how much rates may "
-    "differ for that reason alone; they know nothing of a population that changes.",
-    "{discrimination}",
+    "differ for that reason alone; they know nothing of a population that changes."
 )
 OF_EDITS = (
     "A smaller difference can be had by giving favourable decisions to some people and by taking them from others; "
@@ -33,5 +32,4 @@ UNSAID = {
 
 def list_limits(constraint: str, *, edited: bool) -> list[str]:
     """What is to be said with any number, of a model that was edited or of decisions as they came."""
-    always = [limit.format(discrimination=UNSAID[constraint]) for limit in ALWAYS]
-    return [*always, *(OF_EDITS if edited else ()), NO_ADVICE]
+    return [ALWAYS, UNSAID[constraint], *(OF_EDITS if edited else ()), NO_ADVICE]

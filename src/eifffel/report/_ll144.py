@@ -26,7 +26,7 @@ def ll144(summary: Summary) -> AuditTable:
     scoring = impact["scoring"]
     selected = (
         Column("# of applicants", show_people),
-        Column("# selected", lambda r: _words.UNKNOWN if r["selected"] is None else f"{r['selected']:,}"),
+        Column("# selected", lambda r: _words.NOT_TOLD if r["selected"] is None else f"{r['selected']:,}"),
         Column("selection rate", lambda r: _show_share(r["rate"])),
     )
     scored = (Column("# of applicants", show_people), Column("scoring rate", lambda r: _show_share(r["rate"])))
@@ -107,7 +107,7 @@ def _ll144_notes(summary: Summary) -> Iterator[str]:
 
 
 def _show_share(value: float | None) -> str:
-    return _words.UNKNOWN if value is None else f"{value:.1%}"
+    return _words.NOT_TOLD if value is None else f"{value:.1%}"
 
 
 def _name_categories(summary: Summary, table: Record) -> str:

@@ -154,7 +154,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
             [
                 [
                     f"{leaf['tree']}, {leaf['leaf']}",
-                    escape(leaf["rule"] or _words.UNKNOWN) + _marked(leaf),
+                    escape(leaf["rule"] or _words.NOT_TOLD) + _marked(leaf),
                     _words.plain(leaf["before"]),
                     _words.plain(leaf["after"]),
                     *_words.leaf_cells(leaf),

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
-from eifffel._validation import named_columns
+from eifffel._validation import is_missing, named_columns
 from eifffel.constraints import Constraint
 from eifffel.ensembles import INFREQUENT, Column, plain_columns, view_ensemble
 from eifffel.report._estimates import one_line
@@ -127,16 +127,12 @@ def as_numbers(X: Any) -> Table:
             values.append(np.clip(column, -LARGEST, LARGEST).astype(np.float32))
             columns.append(Column(name, name))
             continue
-        texts = np.array(["missing" if _is_missing(value) else str(value) for value in column.tolist()], object)
+        texts = np.array(["missing" if is_missing(value) else str(value) for value in column.tolist()], object)
         for category, indicator in _indicators(texts):
             values.append(indicator.astype(np.float32))
             columns.append(Column(f"{name}_{category}", name, category))
     matrix = np.column_stack(values)
     return Table(matrix, columns, np.isnan(matrix).any(axis=0))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _indicators(texts: np.ndarray) -> list[tuple[str, np.ndarray]]:

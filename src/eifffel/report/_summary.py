@@ -34,7 +34,7 @@ from eifffel.report._models import (
 )
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
-from eifffel.report._verdict import say_verdict
+from eifffel.report._verdict import write_verdict
 from eifffel.rows.coding import Coding
 from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
@@ -228,7 +228,7 @@ def summarize(
             summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
         summary["rows"]["seen"] = path.scored is not None and RowKinds.of(X).overlap(RowKinds.of(path.scored))
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    summary["verdict"] = say_verdict(summary, epsilon, ratio)
+    summary["verdict"] = write_verdict(summary, epsilon, ratio)
     return summary
 
 
@@ -314,7 +314,7 @@ def summarize_decisions(
         "about": _tell_about(about),
         "limits": list_limits(asked.name, edited=False),
     }
-    summary["verdict"] = say_verdict(summary, epsilon, ratio)
+    summary["verdict"] = write_verdict(summary, epsilon, ratio)
     return summary
 
 

@@ -7,20 +7,20 @@ import numpy as np
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
 from eifffel.report._words import fraction, share
-from eifffel.verdict import judge, judge_ratio
+from eifffel.verdict import SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
 
 
-def say_verdict(summary: dict[str, Any], epsilon: float | None, least: float | None) -> dict[str, Any]:
+def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float | None) -> dict[str, Any]:
     """Whether a bound on the difference, or on the ratio, holds on the rows of the report, and where it was chosen.
 
     ``holds`` is of the rows of the report; ``chosen`` of the rows that the step was chosen on; ``certain`` is whether
     the whole interval is within the bound, or all of it outside.
     """
     overall = summary["overall"]["after"]
-    measured, ratio = overall["discrimination"], overall["ratio"]
+    measured, smallest = overall["discrimination"], overall["ratio"]
     value, interval = measured["value"], (measured["low"], measured["high"])
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
     over = "" if summary["constraint"]["directed"] else ", over all that are compared,"
@@ -28,36 +28,35 @@ def say_verdict(summary: dict[str, Any], epsilon: float | None, least: float | N
     facts += f"{interval[1]:.3f})"
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
-        cost += " Leaves were scored by these rows, so that they say little of other people."
+        cost += f" {SEEN}"
     cost += _say_attributes(summary) + _say_left_out(summary)
     selection = summary["selection"]
     if selection is not None and (
         selection["constraint"] != summary["constraint"]["name"]
         or epsilon not in (None, selection["epsilon"])
-        or least not in (None, selection["ratio"])
+        or ratio not in (None, selection["ratio"])
     ):
         selection = None  # judged by another bound than chose it
-    if epsilon is None and least is None and selection is not None:
-        epsilon, least = selection["epsilon"], selection["ratio"]
-    if epsilon is None and least is None:
+    if epsilon is None and ratio is None and selection is not None:
+        epsilon, ratio = selection["epsilon"], selection["ratio"]
+    if epsilon is None and ratio is None:
         unjudged = {"epsilon": None, "ratio": None, "holds": None, "chosen": None, "certain": None}
         return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
     signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
     if epsilon is not None:
         judged = judge(value, interval, epsilon, signed=signed)
     else:
-        assert least is not None
-        known = None if ratio["low"] is None else (ratio["low"], ratio["high"])
-        measured_ratio = np.nan if ratio["value"] is None else ratio["value"]
-        judged = judge_ratio(measured_ratio, known, least, turned=signed and value < 0)
-        facts += (
-            f"; the smallest ratio of two rates is {fraction(ratio)}, {' over '.join(overall['ratio_between'][::-1])}"
-        )
+        assert ratio is not None
+        known = None if smallest["low"] is None else (smallest["low"], smallest["high"])
+        measured_ratio = np.nan if smallest["value"] is None else smallest["value"]
+        judged = judge_ratio(measured_ratio, known, ratio, turned=signed and value < 0)
+        between = " over ".join(overall["ratio_between"][::-1])
+        facts += f"; the smallest ratio of two rates is {fraction(smallest)}, {between}"
     chosen = None if selection is None else bool(selection["met"])
     mark = "!" if judged.is_past else "✓" if judged.holds else "✗"
     return {
         "epsilon": epsilon,
-        "ratio": least,
+        "ratio": ratio,
         "holds": judged.holds,
         "chosen": chosen,
         "certain": judged.certain,

@@ -5,7 +5,7 @@ from typing import Any
 
 from eifffel.objective import name_loss
 
-UNKNOWN = "n/a"
+NOT_TOLD = "n/a"
 
 # Key, heading, and what it means.
 GROUP_RATES = (
@@ -98,7 +98,7 @@ def fraction(value: dict[str, Any] | None) -> str:
 
 def _with_interval(value: dict[str, Any] | None, show: Callable[[float], str], unit: str) -> str:
     if value is None or value["value"] is None:
-        return UNKNOWN
+        return NOT_TOLD
     shown = f"{show(value['value'])}{unit}"
     if value["low"] is None or value["high"] is None:
         return shown
@@ -117,7 +117,7 @@ def show_rate(key: str, value: dict[str, Any] | None) -> str:
 
 def plain(value: float | None, digits: int = 3) -> str:
     """A number without an interval."""
-    return UNKNOWN if value is None else f"{value:.{digits}f}"
+    return NOT_TOLD if value is None else f"{value:.{digits}f}"
 
 
 def share(value: float | None) -> str:
@@ -132,18 +132,18 @@ def few(n: int | None) -> str:
 
 def part(n: int | None, whole: int | None) -> str:
     """Some of a number of people, and how many percent they are; not told of few."""
-    return UNKNOWN if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
+    return NOT_TOLD if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
 
 
 def group_rows(group: dict[str, Any]) -> str:
     """How many people a group has, if that is told."""
-    return few(group["rows"]) if group["few"] or group["rows"] is not None else UNKNOWN
+    return few(group["rows"]) if group["few"] or group["rows"] is not None else NOT_TOLD
 
 
 def changed_cells(group: dict[str, Any], counts: dict[str, Any]) -> list[str]:
     """People of a group, and how many gain and lose a favourable decision."""
     changed = (counts["gained"], counts["lost"])
-    return [group_rows(group), *(UNKNOWN if n is None else f"{n:,}" for n in changed)]
+    return [group_rows(group), *(NOT_TOLD if n is None else f"{n:,}" for n in changed)]
 
 
 def count(n: int, noun: str) -> str:

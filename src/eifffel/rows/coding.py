@@ -12,7 +12,7 @@ from eifffel.rows.batches import Batch
 from eifffel.rows.groups import Groups
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.sensitive import match_group
-from eifffel.rows.survey import Survey, WeightScale, check_weight, common_divisor, read_batch
+from eifffel.rows.survey import Survey, WeightScale, check_weight, read_batch
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,13 @@ class Rows:
     @property
     def n_labels(self) -> int:
         return 1 if self.label is None else 2
+
+    @property
+    def known_label(self) -> np.ndarray:
+        """The labels, of rows that have them."""
+        if self.label is None:
+            raise ValueError("these rows have no labels; give y")
+        return self.label
 
     @property
     def cell(self) -> np.ndarray:
@@ -251,5 +258,5 @@ def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale
     if scale is None:
         if not weight.any():
             raise ValueError(f"sample_weight of {rows} is zero for every row")
-        scale = WeightScale(float(weight.max()), common_divisor(weight), n_rows)
+        scale = WeightScale.of(weight)
     return np.rint(weight / scale.unit).astype(np.int64), scale.unit

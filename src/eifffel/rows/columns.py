@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 
+from eifffel._validation import listed
 from eifffel.ensembles import Around
 from eifffel.rows.batches import Batch
 
@@ -50,7 +51,7 @@ class TableColumns:
             if name not in columns:
                 meant = get_close_matches(name, columns, 1)
                 hint = f"did you mean {meant[0]!r}? There are" if meant else "there are"
-                raise ValueError(f"there is no column {name!r}; {hint} {_listed(columns)}")
+                raise ValueError(f"there is no column {name!r}; {hint} {listed(columns, MOST_NAMES)}")
 
     def find_features(self, columns: Sequence[Any]) -> list[Any]:
         """The columns to give to the model: by the names that it was trained on; else by their number.
@@ -63,13 +64,15 @@ class TableColumns:
             return [by_name[name] for name in self.features]
         if not all(GENERATED.match(name) for name in self.features):
             lacking = next(name for name in self.features if name not in by_name)
-            raise ValueError(f"the model was trained on the column {lacking!r}, and the table has {_listed(columns)}")
+            has = listed(columns, MOST_NAMES)
+            raise ValueError(f"the model was trained on the column {lacking!r}, and the table has {has}")
         every = [name for name in columns if name not in (self.y, self.weight) and not INDEX.match(str(name))]
         rest = [name for name in every if name not in self.sensitive]
         for found in (every, rest):
             if self.n_features in (None, len(found)):
                 return rest if self.n_features is None else found
-        raise ValueError(f"the model was trained on {self.n_features} columns, and the table has {_listed(columns)}")
+        has = listed(columns, MOST_NAMES)
+        raise ValueError(f"the model was trained on {self.n_features} columns, and the table has {has}")
 
     def cut_batch(self, table: Batch) -> Batch:
         """The rows of a data frame, which is the ``X`` of a batch."""
@@ -131,11 +134,6 @@ def _features_of(around: Around) -> tuple[tuple[str, ...], int | None]:
         if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's
             return tuple(model.feature_names or ()), model.num_features()
     return (), getattr(around.outer, "n_features_in_", None)
-
-
-def _listed(columns: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, columns[:MOST_NAMES]))
-    return shown if len(columns) <= MOST_NAMES else f"{shown}, ... ({len(columns)} in all)"
 
 
 def shown(value: Any) -> str:

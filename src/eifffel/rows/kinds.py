@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from eifffel._validation import named_columns
+from eifffel._validation import is_missing, named_columns
 
 # Rows are the same if so large a share of them must be, and chance is so many standard errors away.
 SHARE = 0.5
@@ -113,7 +113,7 @@ def _columns(X: Any) -> Iterator[np.ndarray]:
 
 def _number(value: Any) -> float:
     """A number for a value: itself if it is one, NaN where it is missing, else from its text."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if is_missing(value):
         return np.nan
     if isinstance(value, Real):
         return float(value)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from eifffel._optional import import_optional
+from eifffel.exceptions import first_line
 from eifffel.rows.batches import Batch, LocalBatches
 from eifffel.rows.columns import TableColumns
 
@@ -32,7 +33,7 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
         dataset = dataset_of.dataset(given, format="parquet", partitioning="hive")
     except arrow.ArrowInvalid as error:
         raise ValueError(
-            f"{called} is not in Parquet format, or is damaged ({str(error).splitlines()[0]}). For other files, give a "
+            f"{called} is not in Parquet format, or is damaged ({first_line(error)}). For other files, give a "
             "function that reads them in batches, as in X=lambda: pandas.read_csv('people.csv', chunksize=100_000)"
         ) from error
     columns = dataset.schema.names

@@ -33,7 +33,7 @@ def read_rows(
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
         if named is None:
             raise ValueError(
-                f"{what} is a folder of Parquet files, and y and sensitive_features must then be names of columns in "
+                f"{what} names Parquet files, and y and sensitive_features must then be names of columns in "
                 f"them, as in y='hired', sensitive_features='sex'; got {shown(y)} and {shown(sensitive_features)}"
             )
         return read_parquet([Path(path) for path in files], named)

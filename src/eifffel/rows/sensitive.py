@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import check_aligned, check_length, listed, read_column
+from eifffel._validation import check_aligned, check_length, read_column, sort_values
 
 ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
 MISSING = (ERROR, OWN_GROUP, DROP)
@@ -35,7 +35,7 @@ class ColumnValues(NamedTuple):
             if isinstance(found.setdefault(value, value), float):  # a gap elsewhere makes floats of whole numbers
                 found[value] = value
         what = name_column("sensitive_features", self.name)
-        return ColumnValues(self.name, _sorted(what, list(found.values())), self.gaps or other.gaps)
+        return ColumnValues(self.name, sort_values(what, list(found.values())), self.gaps or other.gaps)
 
 
 class ReadColumn(NamedTuple):
@@ -146,10 +146,3 @@ def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], 
     if any(type(value).__name__ == "Interval" for value in distinct):
         return np.array([str(value) for value in found], object), [str(value) for value in distinct], gaps
     return found, distinct, gaps
-
-
-def _sorted(what: str, values: list[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:
-        raise ValueError(f"{what} mixes values of several types: {listed(values)}; use one type throughout") from None

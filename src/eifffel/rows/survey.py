@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._parallel import Bar
-from eifffel._validation import check_aligned, check_length, listed, read_column
+from eifffel._validation import check_aligned, check_length, listed, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.groups import INTERSECTION, Groups, check_few
 from eifffel.rows.sensitive import (
@@ -31,6 +31,10 @@ class WeightScale(NamedTuple):
     largest: float
     divisor: float
     n_rows: int
+
+    @classmethod
+    def of(cls, weight: np.ndarray) -> "WeightScale":
+        return cls(float(weight.max()), common_divisor(weight), len(weight))
 
     def join(self, other: "WeightScale") -> "WeightScale":
         divisor = common_divisor(np.array([self.divisor, other.divisor]))
@@ -141,7 +145,7 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
         values=values,
         labels=labels,
         tally={key: n for key, n in zip(named, n_of_cell, strict=True) if n},
-        scale=None if weight is None else WeightScale(float(weight.max()), common_divisor(weight), n_rows),
+        scale=None if weight is None else WeightScale.of(weight),
         first=dict.fromkeys(
             [
                 *(("y", label) for label in labels or ()),
@@ -214,8 +218,4 @@ def _join_first(a: dict[tuple[str, Any], str], b: dict[tuple[str, Any], str]) ->
 
 
 def _join_labels(a: list[Any], b: list[Any]) -> list[Any]:
-    labels = list(dict.fromkeys([*a, *b]))
-    try:
-        return sorted(labels)
-    except TypeError:
-        raise ValueError(f"y mixes values of several types: {listed(labels)}; use one type throughout") from None
+    return sort_values("y", list(dict.fromkeys([*a, *b])))

@@ -1,8 +1,8 @@
 """Strategies: rows in their leaves -> order of edits. One file each, one entry in `STRATEGIES`.
 
-To write one that flips leaves in another order, write a function that gives a `FlipOrder`; for another kind of edit,
-derive a class from `EditOrder`. `Strategy` says what such a function is given. Under a name in `STRATEGIES`,
-`eifffel.trace_path` takes it as ``strategy``.
+To write one that flips leaves in another order, give a function of `LeafScores` to `by_score`; for another kind of
+edit, derive a class from `EditOrder`, and `Strategy` says what is given to the function that makes it. Under a name in
+`STRATEGIES`, `eifffel.trace_path` takes it as ``strategy``.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves
 from eifffel.leaves.scoring import label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
-from eifffel.strategies._flips import FlipOrder
+from eifffel.strategies._flips import FlipOrder, make_order
 from eifffel.strategies._leaf import order_leaves
 from eifffel.strategies._shift import ShiftOrder, order_shift
 from eifffel.strategies._tree import order_trees
@@ -68,8 +68,40 @@ class Strategy:
     flips: bool
 
 
-def _by_score(order: Callable[..., FlipOrder]) -> Strategy:
-    """A strategy that sees nothing but the scores of the leaves."""
+def by_score(order: Callable[..., FlipOrder]) -> Strategy:
+    """A strategy that sees nothing but the scores of the leaves.
+
+    It works with any number of groups, with every constraint, and upwards only.
+
+    Parameters
+    ----------
+    order : callable
+        ``order(scores, *, n_jobs) -> FlipOrder``, where ``scores`` are `LeafScores`: what flipping each leaf would
+        change. ``scores.order_trees`` has the flips of each tree, and `make_order` puts them in an order.
+
+    Returns
+    -------
+    Strategy
+
+    Examples
+    --------
+    The best leaf first, in whatever tree it is:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> from eifffel.strategies import STRATEGIES, by_score, make_order
+    >>> def order_best_first(scores, *, n_jobs=None):
+    ...     trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
+    ...     score = np.concatenate([tree.score for tree in trees])
+    ...     return make_order(scores, trees, np.argsort(-score, kind="stable"))
+    >>> STRATEGIES["best first"] = by_score(order_best_first)
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> trace_path(tree, age, paid, sensitive_features=sex, strategy="best first").discrimination.tolist()
+    [0.5, 0.0, -0.5]
+    >>> del STRATEGIES["best first"]
+    """
 
     def order_flips(
         view: EnsembleView,
@@ -108,8 +140,8 @@ def _by_sample(
 
 
 STRATEGIES: dict[str, Strategy] = {
-    "leaf": _by_score(order_leaves),
-    "tree": _by_score(order_trees),
+    "leaf": by_score(order_leaves),
+    "tree": by_score(order_trees),
     "shift": Strategy(_by_sample, flips=False),
 }
 """The strategies by name, which `eifffel.trace_path` takes; one more entry, and it takes that too."""
@@ -124,6 +156,8 @@ __all__ = [
     "FlipOrder",
     "ShiftOrder",
     "Strategy",
+    "by_score",
+    "make_order",
     "order_leaves",
     "order_shift",
     "order_trees",

@@ -9,7 +9,7 @@ from eifffel import _kernels
 from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles import AveragedView, EnsembleView
 from eifffel.leaves.placing import PlacedRows
-from eifffel.leaves.scoring import TreeFlips
+from eifffel.leaves.scoring import LeafScores, TreeFlips
 from eifffel.strategies._base import EditOrder, cumulate
 
 
@@ -117,17 +117,40 @@ class FlipOrder(EditOrder):
 
 
 def make_order(
-    trees: list[TreeFlips], order: np.ndarray, step: np.ndarray, n_leaves: int, *, several: bool
+    scores: LeafScores, trees: list[TreeFlips], order: np.ndarray, step: np.ndarray | None = None
 ) -> FlipOrder:
-    """The flips of all trees, one tree after another, in another ``order`` and at these steps.
+    """The flips of all trees, in an order of one's own.
 
-    Of one difference, every flip lowers it, and the last step is the safest; of ``several`` it has to be found.
+    Parameters
+    ----------
+    scores : LeafScores
+    trees : list of TreeFlips
+        What ``scores.order_trees`` gives: the flips of each tree.
+    order : ndarray of shape (n_flips,)
+        Places among the flips of all trees, one tree after another.
+    step : ndarray of shape (n_flips,), optional
+        The step, from 1 on, at which each is made, in that order; never falling. By default one flip is one step.
+
+    Returns
+    -------
+    FlipOrder
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.strategies import make_order
+    >>> def order_best_first(scores, *, n_jobs=None):
+    ...     trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
+    ...     score = np.concatenate([tree.score for tree in trees])
+    ...     return make_order(scores, trees, np.argsort(-score, kind="stable"))
     """
+    step = np.arange(1, len(order) + 1) if step is None else step
     leaf, by = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("leaf", "score"))
-    score = np.full(n_leaves, np.nan)
+    score = np.full(len(scores.sides), np.nan)
     score[leaf] = by
+    # Of one difference, every flip lowers it, and the last step is the safest; of several it has to be found.
     aim = int(step[-1]) if len(step) else 0
-    if several:
+    if len(scores.pairs) > 1:
         # What each flip changes in the discrimination of its tree, and so in the sum over all trees.
         change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
         total = np.cumsum(np.bincount(step, change, minlength=aim + 1))

@@ -43,4 +43,4 @@ def order_leaves(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
     trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
     least = np.concatenate([np.minimum.accumulate(tree.before) for tree in trees])
     order = np.argsort(-least, kind="stable")
-    return make_order(trees, order, np.arange(1, len(order) + 1), len(scores.sides), several=len(scores.pairs) > 1)
+    return make_order(scores, trees, order)

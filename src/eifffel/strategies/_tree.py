@@ -40,4 +40,4 @@ def order_trees(scores: LeafScores, *, n_jobs: int | None = None) -> FlipOrder:
     ranked = np.argsort([-tree.before[0] if len(tree.leaf) else np.inf for tree in trees], kind="stable")
     order = np.concatenate([np.arange(ends[t] - sizes[t], ends[t]) for t in ranked])
     step = np.repeat(np.arange(1, len(trees) + 1), sizes[ranked])
-    return make_order(trees, order, step, len(scores.sides), several=len(scores.pairs) > 1)
+    return make_order(scores, trees, order, step)
