@@ -18,6 +18,7 @@ release = eifffel.__version__
 version = release
 
 extensions = [
+    "files",  # this, mathml and pictures are in _ext
     "mathml",
     "myst_parser",
     "numpydoc",

@@ -43,6 +43,16 @@ def test_links_lead_somewhere(page):
             assert anchor[1:] in anchors(target), f"{page.name} links to {file}{anchor}"
 
 
+def test_files_that_are_named_exist():
+    files = [
+        file for folder in ("src", "tests", "benchmarks", "examples", "docs") for file in (ROOT / folder).rglob("*.py")
+    ]
+    known = [f"/{file.relative_to(ROOT)}" for file in files]
+    for page in PAGES:
+        for name in re.findall(r"`([a-z_0-9/]+\.py)`", page.read_text()):
+            assert any(file.endswith(f"/{name}") for file in known), f"{page.name} speaks of {name}"
+
+
 def test_everything_public_is_in_the_reference():
     public = {name for name in eifffel.__all__ if inspect.isclass(getattr(eifffel, name)) or callable(find(name))}
     assert public <= set(LISTED)
@@ -67,3 +77,15 @@ def test_what_is_in_the_reference_has_an_example(name):
     assert words, "it says nothing"
     if not (inspect.isclass(member) and issubclass(member, Exception)):
         assert ">>> " in words
+
+
+def test_the_architecture_has_every_file_once():
+    source = ROOT / "src" / "eifffel"
+    blocks = re.findall(r"^```{files}\n(.*?)^```", (DOCS / "development" / "architecture.md").read_text(), re.M | re.S)
+    named = [source / line for block in blocks for line in block.splitlines()]
+    files = [file for name in named for file in (name.glob("*.py") if name.is_dir() else [name])]
+    assert sorted(files) == sorted(source.rglob("*.py"))
+
+
+def test_the_version_to_cite_is_this_one():
+    assert f"version: {eifffel.__version__}\n" in (ROOT / "CITATION.cff").read_text()

@@ -1,4 +1,4 @@
-"""RowKinds: whether rows are among those that leaves were scored by, told from what is in them."""
+"""RowKinds: rows by a hash of what is in them: whether some are among others, and which to draw as a sample."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
