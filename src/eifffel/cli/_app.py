@@ -234,7 +234,7 @@ def in_options(message: str) -> str:
     message = re.sub(r",? or None(?=, got)", "", message)
     return re.sub(
         r"(?<![-\w])(data|out|epsilon|ratio|alpha|confidence|objective|strategy|direction|favorable|privileged|constraint|combine"
-        r"|missing)(?=( must|=))",
+        r"|missing)(?=( must| names|=))",
         r"--\1",
         message,
     )
