@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 
 from draws import people
 from eifffel import EiFFFeLClassifier, PrivilegedGroupWarning, trace_path
@@ -64,6 +65,26 @@ def test_groups_and_labels_by_name_give_the_same_path():
     np.testing.assert_array_equal(named.counts.favorable, plain.counts.favorable)
     assert named.groups == tuple(names[list(plain.groups)])
     assert named.favorable == "granted"
+
+
+@pytest.mark.parametrize("favorable", ["yes", {"yes"}])
+def test_a_model_of_0_and_1_takes_labels_in_words(favorable):
+    words = np.array(["no", "yes"])
+    plain = trace(select_on=(X[:150], y[:150], s[:150]))
+    told = trace(y=words[y], favorable=favorable, select_on=(X[:150], words[y[:150]], s[:150]))
+    np.testing.assert_array_equal(told.counts.favorable, plain.counts.favorable)
+    np.testing.assert_array_equal(told.order.leaf, plain.order.leaf)
+    assert (told.favorable, told.label_sets) == (1, (("yes",), ("no",)))
+    later = told.measure(X[150:], words[y[150:]], s[150:])
+    np.testing.assert_array_equal(later.accuracy, plain.measure(X[150:], y[150:], s[150:]).accuracy)
+    frozen = EiFFFeLClassifier(FrozenEstimator(plain.model), epsilon=0.1, favorable=favorable, random_state=0)
+    coded = EiFFFeLClassifier(FrozenEstimator(plain.model), epsilon=0.1, random_state=0)
+    chosen = [clf.fit(X, labels, sensitive_features=s).selection_ for clf, labels in ((frozen, words[y]), (coded, y))]
+    assert chosen[0] == chosen[1]
+    with pytest.raises(ValueError, match=r"not among the labels 0, 1, those of the model; name the label .*'yes'"):
+        trace(y=words[y])
+    with pytest.raises(ValueError, match="favorable must be one of the labels 0, 1, got 'granted'"):
+        trace(y=words[y], favorable="granted")
 
 
 def forms(library):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eifffel._meta import HeldOutClassifier
 from eifffel._validation import check_choice, check_n_jobs, check_number
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
-from eifffel.ensembles import find_view, view_ensemble
+from eifffel.ensembles import find_view, read_classes, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
 from eifffel.rows.batches import Batch, OneBatch
@@ -235,7 +235,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
                 "trace_path, which edits it as it is"
             )
         labels = read_labels("y", y)
-        favorable, good = split_favorable(self.favorable, labels)
+        classes = read_classes(model) if self._frozen else None
+        favorable, good = split_favorable(self.favorable, labels, classes)
         if self._frozen:
             view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))

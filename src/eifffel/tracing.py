@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_n_jobs, check_number
+from eifffel._validation import check_choice, check_n_jobs, check_number, equal
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
-from eifffel.ensembles import EnsembleView, find_view, view_ensemble
+from eifffel.ensembles import EnsembleView, find_view, read_classes, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
@@ -19,7 +19,7 @@ from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import EACH, Groups, make_groups
 from eifffel.rows.kinds import RowKinds
-from eifffel.rows.labels import COLLECTIONS, find_label_sets, split_favorable
+from eifffel.rows.labels import find_label_sets, split_favorable
 from eifffel.rows.reading import read_rows, read_selection
 from eifffel.rows.sensitive import ERROR, MISSING
 from eifffel.rows.survey import Survey, survey_batches
@@ -108,7 +108,8 @@ def trace_path(
         equalized odds, none: the largest difference between any two is bounded.
     favorable : label or set of labels, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans. A set makes ``y`` of several labels
-        binary, for a model that was trained on 0 and 1, where 1 stands for those in the set.
+        binary, for a model that was trained on 0 and 1, where 1 stands for those in the set. Where the labels are words
+        and the model's are 0 and 1, as a Booster's are, the word for 1.
     sample_weight : array-like of shape (n_rows,), optional
         Weights count the scoring rows. Of a table, the name of a column.
     memory_budget : float
@@ -298,7 +299,10 @@ def _read_task(
 ) -> Task:
     """What there is to count, before anything is; mistakes are told here."""
     resolve_strategy(strategy, find_view(model))
-    view = None if isinstance(favorable, COLLECTIONS) else view_ensemble(model, favorable=favorable)
+    classes = read_classes(model)
+    # The labels of a table may be others than those of the model, and stand for them.
+    known = favorable is None or any(equal(favorable, label) for label in classes)
+    view = view_ensemble(model, favorable=favorable) if known else None
     missing = grouping["missing"] if groups is None else groups.missing
     survey = survey_batches(scoring, missing, rows=SCORING, verbose=verbose)
     if survey.labels is None:
@@ -306,7 +310,7 @@ def _read_task(
     others = survey if selection is None else survey_batches(selection, missing, rows=SELECTION, verbose=verbose)
     if groups is None:
         groups = make_groups(survey.values, also=None if selection is None else others.values, **grouping)
-    favorable, good = split_favorable(favorable, survey.labels)
+    favorable, good = split_favorable(favorable, survey.labels, classes)
     view = view_ensemble(model, favorable=favorable) if view is None else view
     resolve_strategy(strategy, view)
     label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())

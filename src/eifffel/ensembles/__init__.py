@@ -50,6 +50,7 @@ __all__ = [
     "TreeStructure",
     "find_view",
     "plain_columns",
+    "read_classes",
     "sum_leaves",
     "view_ensemble",
 ]
@@ -71,6 +72,13 @@ def find_view(model: Any) -> type[EnsembleView]:
     view: type[EnsembleView] = getattr(import_module(f"eifffel.ensembles.{module}"), name)
     view.refuse_unsupported(ensemble)
     return view
+
+
+def read_classes(model: Any) -> list[Any]:
+    """The two labels that a fitted model was trained on."""
+    view, ensemble = find_view(model), Around(model).ensemble
+    view.check_fitted(ensemble)
+    return list(view.classes_of(ensemble).tolist())
 
 
 def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:

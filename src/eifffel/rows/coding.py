@@ -192,6 +192,8 @@ class Coding:
         """Raise if one of the labels is unknown; ``find`` says where it is."""
         if self.label_sets is None:
             hint = "; name those that are good for a person as a set, favorable={...}" if len(labels) > 2 else ""
+            if not hint and self.classes.tolist() == [0, 1]:
+                hint = f", those of the model; name the label that stands for 1, as in favorable={labels[-1]!r}"
             check_known(what, labels, self.classes.tolist(), "the labels", hint, find)
         else:
             self.label_sets.check(what, labels, find)

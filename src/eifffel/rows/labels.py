@@ -27,18 +27,30 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     return 1
 
 
-def split_favorable(favorable: Any, labels: Sequence[Any] | None = None) -> tuple[Any, frozenset[Any] | None]:
-    """The favourable label of a model, and the labels that it stands for where a set of them was named.
+def split_favorable(
+    favorable: Any, labels: Sequence[Any] | None = None, classes: Sequence[Any] | None = None
+) -> tuple[Any, frozenset[Any] | None]:
+    """The favourable label of a model, and the labels that it stands for where these are others.
 
-    A set of one label stands for it against all others where there are more than two ``labels``.
+    A set of several labels stands for 1 against all others, one label where there are more than two ``labels``, and
+    also where the ``classes`` of a model are 0 and 1 and the labels are words.
     """
-    if not isinstance(favorable, COLLECTIONS):
-        return favorable, None
-    if not favorable:
+    named = favorable if isinstance(favorable, COLLECTIONS) else (favorable,)
+    if not named:
         raise ValueError("favorable is empty; name the label, or the labels, that are good for a person")
-    if len(favorable) == 1 and (labels is None or len(labels) <= 2):
-        return next(iter(favorable)), None
-    return 1, frozenset(favorable)
+    if len(named) == 1:
+        label = next(iter(named))
+        several = isinstance(favorable, COLLECTIONS) and labels is not None and len(labels) > 2
+        if not several and not _is_word_for_one(label, labels, classes):
+            return label, None
+    return 1, frozenset(named)
+
+
+def _is_word_for_one(label: Any, labels: Sequence[Any] | None, classes: Sequence[Any] | None) -> bool:
+    """Whether a label of a table stands for the 1 of a model that was trained on 0 and 1."""
+    if label is None or labels is None or classes is None or list(classes) != [0, 1]:
+        return False
+    return not any(equal(label, known) for known in classes) and any(equal(label, value) for value in labels)
 
 
 class LabelSets(NamedTuple):
