@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN = .venv/dev/bin
 JOBS ?= 2
 OUT ?= output/reproduction
+MADE_DOCS = docs/_build docs/api/generated docs/gallery docs/made docs/sg_execution_times.rst
 
 .PHONY: help browser demo docs test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
@@ -50,8 +51,8 @@ tests: .venv/dev/installed
 
 # Pages are in docs/_build/html. The examples of the gallery run, and a warning is an error.
 docs: .venv/dev/installed
-	rm -rf docs/_build docs/api/generated docs/gallery docs/made
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	rm -rf $(MADE_DOCS)
+	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 
 check: test check-rest
 
@@ -91,7 +92,7 @@ benchmark-export: .venv/dev/installed
 benchmark-groups: .venv/dev/installed
 	$(BIN)/python benchmarks/several_groups.py --out docs/results/several_groups.md
 
-# Each peer's environment is made by it. Some five hours of one core; what it has done it does not do again.
+# Each peer's environment is made by it. Some five hours of one core, base forests included; what it has done it does not do again.
 benchmark-peers: .venv/dev/installed
 	$(BIN)/python benchmarks/peers/run.py --jobs $(JOBS) --out docs/results/peers.md
 
@@ -108,4 +109,4 @@ reproduce: .venv/dev/installed
 	$(BIN)/eifffel reproduce --out $(OUT)
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output docs/_build docs/api/generated docs/gallery docs/made
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output $(MADE_DOCS)

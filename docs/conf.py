@@ -1,14 +1,11 @@
 """How the documentation is built: `make docs`."""
 
-import os
 import sys
 from pathlib import Path
 
 import eifffel
 
 HERE = Path(__file__).parent
-# Examples train many small models, and two threads of each library would wait for each other.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 # The picture of the layers is drawn from the list that the tests hold.
 sys.path += [str(HERE / "_ext"), str(HERE.parent / "tests")]
 
@@ -66,6 +63,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "capture_repr": (),
     "show_memory": False,
+    "write_computation_times": False,
     "doc_module": ("eifffel",),
     "backreferences_dir": "gallery/backreferences",
     "matplotlib_animations": False,

@@ -19,9 +19,9 @@ from eifffel.strategies import STRATEGIES, by_score, make_order
 # %%
 # The paper's leaf flipping goes to the tree that discriminates most, and takes the best leaf of that tree. What if the
 # best leaf of all comes first, in whatever tree it is? :func:`~eifffel.strategies.by_score` gives a strategy the scores
-# of all leaves, :class:`LeafScores`. Its ``order_trees`` has the flips of each tree, the best first: ``leaf``, which
-# leaves, and ``score``, by how much each lowers discrimination for the accuracy that it costs. Put in another order,
-# they are a strategy.
+# of all leaves, :class:`~eifffel.strategies.LeafScores`. Its ``order_trees`` has the flips of each tree, the best
+# first: ``leaf``, which leaves, and ``score``, by how much each lowers discrimination for the accuracy that it costs.
+# Put in another order, they are a strategy.
 
 
 def order_best_first(scores, *, n_jobs=None):

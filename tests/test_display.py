@@ -1,6 +1,7 @@
 """The picture shows the path and the step that was selected."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -84,6 +85,24 @@ def test_a_step_chosen_on_other_rows_is_marked_where_it_is_on_these(path, plt):
     assert ax.get_title() == "After each step, on the scoring rows, and on the measured rows"
     with pytest.raises(ValueError, match="selection was chosen already, and epsilon would choose another step"):
         later.plot(selection=choice, epsilon=0.1)
+
+
+def test_a_step_that_was_chosen_here_is_marked_as_it_was(plt):
+    model = RandomForestClassifier(10, random_state=0).fit(X[:100], y[:100])
+    held = trace_path(model, X[:100], y[:100], sensitive_features=s[:100], select_on=(X[100:], y[100:], s[100:]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        choice = held.select(epsilon=0.3, confidence=0.8)
+    assert held.plot(selection=choice).selection is choice
+    later = held.measure(X[::2], y[::2], s[::2]).plot(selection=choice)
+    assert later.selection.discrimination_rows == "measured rows"
+    assert later.selection.n_discrimination_rows == 150
+    labels = later.ax_.get_legend_handles_labels()[1]
+    assert "80% interval of the selected" in labels
+    unlabelled = held.measure(X[::2], None, s[::2])
+    _, ax = plt.subplots()
+    unlabelled.plot(ax=ax, selection=choice)
+    assert held.plot(ax=ax).ax_.get_title().endswith(", and on the selection rows")
 
 
 def test_a_title_of_ones_own_stays(path, plt):

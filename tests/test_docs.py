@@ -16,7 +16,17 @@ PAGES = [*ROOT.glob("*.md"), *(page for page in DOCS.rglob("*.md") if not MADE.i
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]+)?\)")
 LISTED = re.findall(r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.rst").read_text(), re.MULTILINE)
 # What reaches users in a module of its own.
-MODULES = ("baselines", "dask", "datasets", "experiments", "intervals", "metrics", "report", "strategies")
+MODULES = (
+    "baselines",
+    "constraints",
+    "dask",
+    "datasets",
+    "experiments",
+    "intervals",
+    "metrics",
+    "report",
+    "strategies",
+)
 # Their libraries are not always there.
 NEEDS = {"dask": "distributed", "datasets": "pandas", "experiments": "pandas", "report": "jinja2"}
 
@@ -60,11 +70,14 @@ def test_everything_public_is_in_the_reference():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_every_function_of_a_public_module_is_in_the_reference(name):
+def test_everything_of_a_public_module_is_in_the_reference(name):
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
     module = importlib.import_module(f"eifffel.{name}")
-    public = {f"{name}.{member}" for member in module.__all__ if inspect.isroutine(getattr(module, member))}
+    members = {member: getattr(module, member) for member in module.__all__}
+    public = {
+        f"{name}.{member}" for member, what in members.items() if inspect.isroutine(what) or inspect.isclass(what)
+    }
     assert public <= set(LISTED)
 
 

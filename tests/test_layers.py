@@ -88,6 +88,7 @@ def test_files_that_begin_with_an_underscore_are_used_in_their_own_package_alone
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("eifffel."):
-                package, private, _ = node.module.rpartition("._")
-                if private and package != "eifffel":
-                    assert package.split(".")[1] == path.relative_to(ROOT).parts[0], f"{path}: {node.module}"
+                for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    package, private, _ = name.rpartition("._")
+                    if private and package.startswith("eifffel.") and not name.startswith("eifffel._"):
+                        assert package.split(".")[1] == path.relative_to(ROOT).parts[0], f"{path}: {name}"

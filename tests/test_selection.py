@@ -192,7 +192,7 @@ def test_an_unmet_bound_says_what_was_reached():
         ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"\(ratio 0\.5000; 95% interval"]),
         (
             {"epsilon": 0.1, "confidence": 0.995},
-            ["NOT met", r"99\.5% interval .*; at most 0\.\d+ with 99\.5% confidence"],
+            ["NOT met", r"99\.5% interval .*; one-sided, at most 0\.\d+ with 99\.5% confidence"],
         ),
     ],
 )

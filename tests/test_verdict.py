@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.intervals import difference_interval
-from eifffel.verdict import judge
+from eifffel.verdict import judge, judge_ratio
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,25 @@ from eifffel.verdict import judge
 def test_judgements(value, interval, signed, holds, certain, heading):
     judged = judge(value, interval, 0.05, signed=signed)
     assert (judged.holds, judged.certain, judged.heading) == (holds, certain, heading)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "interval", "turned", "holds", "certain", "past", "clause"),
+    [
+        (0.9, (0.85, 0.95), False, True, True, False, "within the bound of 0.8, as is the whole interval"),
+        (0.9, (0.7, 1.0), False, True, False, False, "may be chance: the interval reaches below it"),
+        (0.7, (0.5, 0.9), False, False, False, False, "may be chance: the interval holds it"),
+        (0.7, (0.5, 0.75), False, False, True, False, "outside the bound of 0.8, as is the whole interval"),
+        (0.7, (0.5, 0.75), True, True, False, True, "in the direction in which it was asked for, and beyond it in"),
+        (0.9, (0.85, 0.95), True, True, True, False, "within the bound of 0.8, as is the whole interval"),
+        (0.9, None, False, True, False, False, "within the bound of 0.8; it has no interval"),
+        (float("nan"), None, False, False, False, False, "outside the bound of 0.8; it has no interval"),
+    ],
+)
+def test_judgements_of_ratios(ratio, interval, turned, holds, certain, past, clause):
+    judged = judge_ratio(ratio, interval, 0.8, turned=turned)
+    assert (judged.holds, judged.certain, judged.is_past) == (holds, certain, past)
+    assert clause in judged.clause
 
 
 people = make_biased_classification(6000, random_state=0)
@@ -134,3 +153,9 @@ def test_limits_of_every_step(path):
     weighted = path.measure(X[4000:], y[4000:], s[4000:], sample_weight=np.linspace(0.5, 2, 2000))
     with pytest.raises(ValueError, match="the measured rows have a sample_weight, and limits count people"):
         weighted.upper_limits()
+
+
+def test_a_selection_of_another_constraint_is_refused(path):
+    other = replace(path.select(epsilon=0.1), constraint="equal_opportunity")
+    with pytest.raises(ValueError, match="bounds equal_opportunity, and this path compares demographic_parity"):
+        path.verdict(other)

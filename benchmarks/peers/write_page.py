@@ -85,7 +85,9 @@ def judge(results: Results) -> None:
     far = furthest([one for one in aware if not one.is_close])
     ahead = settings_ahead(results)
     shares = shares_of_reduction(results)
-    plain = [name for name in peers(needs_group=False) + peers(needs_group=True) if results.plain[name] == "yes"]
+    plain = [
+        name for name in peers(needs_group=False) + peers(needs_group=True) if results.plain[name].startswith("yes")
+    ]
     faster = [name for name in plain if time_per_bound(results, name) < time_per_bound(results, OURS[RATES])]
     say("## Bars")
     say()

@@ -25,7 +25,7 @@ class Files(SphinxDirective):
 
 def describe(file: Path) -> str:
     """As an entry of a list in Markdown."""
-    words = ast.get_docstring(ast.parse(file.read_text()))
+    words = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8")))
     if words is None:
         raise ValueError(f"{file} does not say what it is")
     first = " ".join(words.partition("\n\n")[0].replace("``", "`").split())

@@ -29,7 +29,7 @@ figure, ax = plt.subplots(figsize=(7.6, 7.2), layout="constrained")
 for level, layer in enumerate(LAYERS):
     x = 0.0
     for module in layer:
-        color = COLORS[stage_of.get(module, "ground")]
+        color = COLORS["ground" if module.startswith("_") else stage_of[module]]
         width = 0.32 + 0.115 * len(module)
         ax.add_patch(plt.Rectangle((x, -level - 0.4), width, 0.8, facecolor=color, edgecolor="0.4"))
         ax.text(x + width / 2, -level, module, ha="center", va="center", fontsize=8, family="monospace")

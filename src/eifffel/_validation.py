@@ -1,6 +1,7 @@
 """Checks of parameters, and columns as they are given -> arrays."""
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -217,9 +218,9 @@ def _find_missing(array: np.ndarray) -> np.ndarray:
 def is_missing(value: Any) -> bool:
     """Whether a value of a column of objects is none: None, NaN, or what pandas has for it."""
     # pandas.NA is recognised by name, since pandas may not be installed.
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, Real | Decimal | np.datetime64) and bool(value != value)
 
 
 def place(rule: str, values: Sequence[Any], wanted: Any) -> int:

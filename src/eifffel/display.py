@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._optional import import_optional
+from eifffel.intervals import CONFIDENCE
+from eifffel.selecting import describe_step
 from eifffel.selection import Selection
 
 if TYPE_CHECKING:
@@ -235,14 +237,10 @@ class FairnessPathDisplay:
                 if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
                     low = -chosen.epsilon if chosen.confidence is None else -1  # with confidence it is one-sided
                     ax.axvspan(low, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
-            reach: tuple[float, float] | None
-            if chosen.confidence is not None and chosen.upper is not None:
-                reach, what = (
-                    (chosen.discrimination, chosen.upper),
-                    f"at most, with {100 * chosen.confidence:g}% confidence",
-                )
-            else:
-                reach, what = chosen.interval, "95% interval of the selected"
+            level = f"{100 * (CONFIDENCE if chosen.confidence is None else chosen.confidence):g}%"
+            reach, what = chosen.interval, f"{level} interval of the selected"
+            if chosen.upper is not None:
+                reach, what = (chosen.discrimination, chosen.upper), f"at most, with {level} confidence"
             if reach is not None:
                 ax.plot(reach, [chosen.accuracy] * 2, "|-", color="0.4", linewidth=1, label=what)
             limits = "" if chosen.alpha is None else f" with alpha = {chosen.alpha:g}"
@@ -259,16 +257,21 @@ class FairnessPathDisplay:
             )
         ax.set_xlabel(f"discrimination ({self.compared})")
         ax.set_ylabel("accuracy")
-        if not ax.get_title():
-            ax.set_title(f"After each step, on the {self.rows}", fontsize="medium")
-        elif ax.get_title().startswith("After each step") and f"on the {self.rows}" not in ax.get_title():
-            ax.set_title(f"{ax.get_title()}, and on the {self.rows}", fontsize="medium")
+        ax.set_title(self._add_to(ax.get_title()), fontsize="medium")
         self._look_at_the_useful_part(ax, others)
         ax.grid(alpha=0.3)
         ax.legend()
         self.ax_ = ax
         self.figure_ = ax.figure
         return self
+
+    def _add_to(self, title: str) -> str:
+        """A title that names the rows of all paths that are drawn; one that somebody else has set stays."""
+        start, rows = "After each step, on the ", title.removeprefix("After each step, on the ").split(", and on the ")
+        if title and not title.startswith(start):
+            return title
+        rows = [self.rows] if not title else rows if self.rows in rows else [*rows, self.rows]
+        return start + ", and on the ".join(rows)
 
     def _look_at_the_useful_part(self, ax: Any, others: Any) -> None:
         """Show the way from step 0 to a little past 0; the rest of the path favours the other group.
@@ -294,13 +297,25 @@ class FairnessPathDisplay:
 
 def _at(path: "FairnessPath", selection: Selection) -> Selection:
     """What a step that was chosen on other rows has on those of a path."""
-    verdict = path.verdict(selection)
-    accuracy = path.accuracy[selection.step]
-    return replace(
-        selection,
-        discrimination=verdict.discrimination,
-        accuracy=float(accuracy),
-        interval=verdict.interval,
+    chosen_on = path.counts if selection.confidence is None else path.certain_counts
+    step, verdict = selection.step, path.verdict(selection)
+    if chosen_on is not None and (chosen_on.rows, chosen_on.discrimination[step], chosen_on.n_rows.sum()) == (
+        selection.discrimination_rows,
+        selection.discrimination,
+        selection.n_discrimination_rows,
+    ):
+        return selection  # it was chosen here
+    here = describe_step(
+        path.counts,
+        path.accuracy_counts,
+        path.grouping,
+        step,
+        selection.objective,
         met=verdict.holds,
-        upper=None,
+        confidence=None,
+        epsilon=selection.epsilon,
+        ratio=selection.ratio,
+        alpha=selection.alpha,
+        rule=selection.rule,
     )
+    return replace(here, confidence=selection.confidence, interval=verdict.interval)

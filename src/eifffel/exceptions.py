@@ -130,7 +130,7 @@ class DatasetError(OSError):
 def first_line(error: BaseException) -> str:
     """What an error of another library says, without where it was."""
     lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    return (lines[0].rstrip(".") if lines else "") or type(error).__name__
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:

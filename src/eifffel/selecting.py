@@ -44,7 +44,7 @@ def select_step(
         _check_certifiable(counts, confidence, seen)
     asked: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "alpha": alpha, "rule": rule, "confidence": confidence}
     step, met = _choose(counts, accuracy_counts, safest, objective, **asked)
-    selection = _describe(counts, accuracy_counts, groups, step, objective, met=met, **asked)
+    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked)
     if not met:
         warn_unmet(selection, counts, safest)
     elif confidence is not None:
@@ -86,7 +86,7 @@ def _choose(
     return int(np.argmax(keeps) if rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
 
 
-def _describe(
+def describe_step(
     counts: PathCounts,
     accuracy_counts: PathCounts,
     groups: Groups,

@@ -111,14 +111,14 @@ class Selection:
         more = [
             None if self.ratio is None else f"ratio {self.rate_ratio:.4f}",
             None if self.interval is None else f"{level} interval {self.interval[0]:.4f} to {self.interval[1]:.4f}",
-            None if self.upper is None else f"at most {self.upper:.4f} with {level} confidence",
+            None if self.upper is None else f"one-sided, at most {self.upper:.4f} with {level} confidence",
         ]
-        told = "; ".join(filter(None, more))
+        measured = "; ".join(filter(None, more))
         first, second = self.pair
         change = "below" if self.accuracy_drop >= 0 else "above"
         return (
             f"step {self.step}: {self.bound} is {'met' if self.met else 'NOT met'}\n"
-            f"discrimination {self.discrimination:.4f}{f' ({told})' if told else ''}, {first!r} minus "
+            f"discrimination {self.discrimination:.4f}{f' ({measured})' if measured else ''}, {first!r} minus "
             f"{second!r}, on {self.n_discrimination_rows:,} {self.discrimination_rows}\n"
             f"accuracy {self.accuracy:.4f}, {abs(self.accuracy_drop):.4f} {change} the model as it came, on "
             f"{self.n_accuracy_rows:,} {self.accuracy_rows}"

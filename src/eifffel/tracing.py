@@ -184,7 +184,7 @@ def trace_path(
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is asked, of a model and of rows that were surveyed; nothing is placed or counted yet.
+    """What is asked, of a model and of rows that were surveyed.
 
     Attributes
     ----------
@@ -242,8 +242,9 @@ def trace_batches(
     task, scored, chosen_on = _place(task, scoring, selection, memory_budget, **work)
 
     # The first pass.
-    may_shift = strategy == "shift" or (strategy == AUTO and (not task.view.votes or len(task.constraint.names) > 2))
-    counted = count_rows(task.view, scored, sampled=may_shift, **work)
+    several = len(task.constraint.names) > 2
+    needs_sample = not STRATEGIES[strategy].flips if strategy != AUTO else several or not task.view.votes
+    counted = count_rows(task.view, scored, sampled=needs_sample, **work)
     task, counted, scored, chosen_on = _put_privileged_last(task, counted, scored, chosen_on)
 
     strategy = resolve_strategy(strategy, task.view, task.constraint)

@@ -146,6 +146,11 @@ def say_verdict(
     """Judge, on the rows of ``counts``, the bound that chose a step; ``seen`` says that leaves were scored by them."""
     if not isinstance(selection, Selection):
         raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
+    if selection.constraint != counts.constraint.name:
+        raise ValueError(
+            f"the selection bounds {selection.constraint}, and this path compares {counts.constraint.name}: it was "
+            "chosen on another path; give one of this path"
+        )
     step = check_step(selection.step, len(counts.discrimination) - 1)
     value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
     signed = selection.confidence is not None and counts.constraint.directed

@@ -56,7 +56,7 @@ def test_the_rows_that_trained_the_model_give_no_confidence(folder):
         done = flip(folder, "people.csv", "--confidence", "0.9", "--quiet", *words)
         assert error_of(done) == (
             "--confidence needs rows that the model was not trained on, and 'people.csv' is the table that it was made "
-            "from, split otherwise; give --seed 0 and --test-size 0.2, as then, or another table"
+            "from, split otherwise; give --seed 0 --test-size 0.2 --selection-size 0.25, as then, or another table"
         )
     done = run("path", "model.skops", "people.csv", "--confidence", "0.9", "--seed", "1", "--quiet", cwd=folder)
     assert "--confidence needs rows that the model was not trained on" in error_of(done)
@@ -175,3 +175,28 @@ def test_a_model_of_ones_own_is_taken_at_its_word(folder):
     done = run("flip", "own.skops", "people.csv", *WHAT, *words, cwd=folder)
     assert done.returncode in (0, 3), done.stderr
     assert "--confidence holds only if the model was not trained on rows of 'people.csv'" in done.stderr
+
+
+def test_how_many_rows_choose_can_be_said(folder):
+    done = flip(folder, "people.csv", "--epsilon", "0.2", "--selection-size", "0.5")
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["selection"]["n_discrimination_rows"] == 1600
+    assert error_of(flip(folder, "people.csv", "--selection-size", "2")).startswith("--selection-size must be strictly")
+
+
+@pytest.mark.parametrize("command", ["flip", "audit"])
+def test_a_model_of_0_and_1_takes_a_table_of_words(folder, command):
+    table = pandas.read_csv(folder / "people.csv")
+    numbers = table.select_dtypes("number")
+    forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0).fit(numbers, table["granted"] == "yes")
+    forest.classes_ = forest.classes_.astype(int)
+    for tree in forest.estimators_:
+        tree.classes_ = tree.classes_.astype(int)
+    save(forest, folder / "plain.skops", overwrite=True)
+    words = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender", "--json", "--quiet")
+    more = ("--out", "fairer.skops", "--overwrite", "--epsilon", "0.1") if command == "flip" else ()
+    done = run(command, "plain.skops", "people.csv", *words, *more, cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["favorable"] == "yes"
+    assert summary["overall"]["after"]["accuracy"]["value"] > 0.7

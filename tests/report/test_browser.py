@@ -13,7 +13,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 from made_up_report import EVIL, classifier, people, summary  # noqa: E402
 
 from eifffel.report import render_html, summarize  # noqa: E402
-from eifffel.report._words import percent, plain  # noqa: E402
+from eifffel.report.words import percent, plain  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None and os.environ.get("CI"):

@@ -17,7 +17,7 @@ from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
 from eifffel.report._verdict import write_verdict  # noqa: E402
-from eifffel.report._words import fraction, percent  # noqa: E402
+from eifffel.report.words import fraction, percent  # noqa: E402
 from eifffel.rows.coding import Rows  # noqa: E402
 
 X, y, s = people(2000, 1)

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from draws import people
 from eifffel import load, save, trace_path, view_ensemble
 from eifffel.constraints import CONSTRAINTS
-from eifffel.strategies import STRATEGIES, by_score, make_order
+from eifffel.strategies import STRATEGIES, Strategy, by_score, make_order
 
 X, y, s = people(300, seed=0)
 NEW_X, NEW_Y, NEW_S = people(200, seed=1)
@@ -26,9 +26,10 @@ def order_best_first(scores, *, n_jobs=None):
     return make_order(scores, trees, np.argsort(-score, kind="stable"))
 
 
-@pytest.fixture(params=[*STRATEGIES, "best first"])
+@pytest.fixture(params=[*STRATEGIES, "best first", "shift of one's own"])
 def strategy(request, monkeypatch):
     monkeypatch.setitem(STRATEGIES, "best first", by_score(order_best_first))
+    monkeypatch.setitem(STRATEGIES, "shift of one's own", Strategy(STRATEGIES["shift"].order, flips=False))
     return request.param
 
 
@@ -125,3 +126,42 @@ def test_a_path_survives_being_stored(strategy, tmp_path):
     for same in copies:
         np.testing.assert_array_equal(same.discrimination, path.discrimination)
         np.testing.assert_array_equal(model_at(same, step).predict_proba(X), model_at(path, step).predict_proba(X))
+
+
+def test_reports_name_it(strategy):
+    report = pytest.importorskip("eifffel.report", reason="reports need an extra")
+    pytest.importorskip("jinja2")
+    path = trace(strategy, select_on=(NEW_X, NEW_Y, NEW_S))
+    summary = report.summarize(model_at(path, path.n_steps // 2), NEW_X, NEW_Y, sensitive_features=NEW_S, path=path)
+    told = report.render_markdown(summary)
+    assert "not edited" not in told
+    assert summary["model"]["strategy"] == strategy
+
+
+@pytest.mark.parametrize(
+    ("order", "step", "message"),
+    [
+        ([0, 1, 1], None, "order names some flips more than once"),
+        ([0, 1], [2, 1], "from 1 on and never falling"),
+        ([0, 1], [0, 1], "from 1 on and never falling"),
+        ([0, 1], [1], "one entry for each flip"),
+    ],
+)
+def test_orders_that_cannot_be(monkeypatch, order, step, message):
+    def order_wrongly(scores, *, n_jobs=None):
+        trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
+        return make_order(scores, trees, np.array(order), None if step is None else np.array(step))
+
+    monkeypatch.setitem(STRATEGIES, "wrong", by_score(order_wrongly))
+    with pytest.raises(ValueError, match=message):
+        trace("wrong")
+
+
+def test_a_part_of_the_flips_is_an_order_too(monkeypatch):
+    def order_some(scores, *, n_jobs=None):
+        trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
+        return make_order(scores, trees, np.array([3, 0]))
+
+    monkeypatch.setitem(STRATEGIES, "some", by_score(order_some))
+    path = trace("some")
+    assert path.n_steps == np.isfinite(path.order.score).sum() == 2

@@ -127,6 +127,7 @@ Direction = Annotated[
     str, typer.Option(help="Which way decisions may change: any, or up, so that nobody loses a favourable one.")
 ]
 TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
+SelectionSize = Annotated[float, typer.Option(help="Share of the other rows that the step is chosen on.")]
 Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
 Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1)]
 

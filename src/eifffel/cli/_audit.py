@@ -205,7 +205,8 @@ def summarize_stored(
     """What a report says of a stored model on the rows of a table; the options as `summarize_column` has them."""
     task = known_task(model, **compared)
     labels_needed = compared["target"] is not None
-    table = read_rows(model, data, task, verbose=not quiet, labels_needed=labels_needed, to_learn=False, **reading)
+    wanted: dict[str, Any] = {"labels_needed": labels_needed, "to_learn": False, **reading}
+    table, task = read_rows(model, data, task, verbose=not quiet, **wanted)
     if not quiet:
         say_of_rows(model, data)
         if find_record(model) is None:

@@ -70,6 +70,7 @@ def demo(
         model="rf",
         drop=None,
         test_size=0.2,
+        selection_size=0.25,
         drop_missing=False,
         separator=None,
         report=report,

@@ -30,7 +30,6 @@ from eifffel.selection import EPSILON, check_bounds
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 from eifffel.tracing import trace_batches
 
-SELECTION_FRACTION = 0.25
 # What of a task says how groups are compared.
 COMPARED = ("constraint", "combine", "min_group_rows", "missing")
 
@@ -50,8 +49,14 @@ class Bounds:
     strategy: str
     direction: str
     test_size: float
+    selection_size: float
     seed: int
     jobs: int
+
+    @property
+    def split(self) -> dict[str, float]:
+        """What the rows that each thing is done with follow from."""
+        return {"seed": self.seed, "test_size": self.test_size, "selection_size": self.selection_size}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +84,7 @@ def read_bounds(
     strategy: str,
     direction: str,
     test_size: float,
+    selection_size: float,
     seed: int,
     jobs: int | None,
 ) -> Bounds:
@@ -88,10 +94,12 @@ def read_bounds(
         epsilon = EPSILON
     checked = check_bounds(epsilon, ratio, alpha, "first", confidence, asked)
     check_fraction("--test-size", test_size, inner=True)
+    check_fraction("--selection-size", selection_size, inner=True)
     check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
     check_choice("--direction", direction, DIRECTIONS)
     jobs = jobs if jobs is not None else os.cpu_count() or 1
-    return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, test_size, seed, jobs)
+    sizes = {"test_size": test_size, "selection_size": selection_size}
+    return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, **sizes, seed=seed, jobs=jobs)
 
 
 def _read_costs(text: str) -> list[list[float]]:
@@ -126,7 +134,7 @@ def edit(
     coding = Coding(classes, check_favorable(classes, table.favorable), groups)
     rows = coding.encode(table.X, table.y, table.group, rows="the table")
     rest, test = split_rows(rows, bounds.test_size, bounds.seed)
-    scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), SELECTION_FRACTION, bounds.seed))
+    scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), bounds.selection_size, bounds.seed))
     check_split(rows, coding.groups, [scoring, chosen, test])
 
     def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
@@ -177,9 +185,7 @@ def edit(
                 "split": split,
                 "test_size": bounds.test_size,
                 "seed": bounds.seed,
-                "trained_on": trained_on
-                if trained
-                else {"data": about["data"], "test_size": bounds.test_size, "seed": bounds.seed},
+                "trained_on": trained_on if trained else {"data": about["data"], **bounds.split},
                 **about,
             },
         )
@@ -211,7 +217,7 @@ def say_assumed(table: Labelled, task: Task) -> None:
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
     made = made_from(model, data)
-    if made is not None and (seed is None or seed != made["seed"]):
+    if made is not None and (seed is None or seed != made.get("seed")):
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
@@ -230,11 +236,12 @@ def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, 
             say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
         return
     same_rows = made["data"].endswith(about["data"].removeprefix(data.name))  # whatever the file is called
-    if not (same_rows and made["test_size"] == bounds.test_size and made["seed"] == bounds.seed):
+    known = {name: made.get(name) for name in bounds.split}
+    if not (same_rows and known == bounds.split):
+        options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in known.items())
         raise ValueError(
             f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
-            f"from, split otherwise; give --seed {made['seed']} and --test-size {made['test_size']}, as then, or "
-            "another table"
+            f"from, split otherwise; give {options}, as then, or another table"
         )
 
 
@@ -261,7 +268,7 @@ def known_rows(model: Any, data: Path) -> str:
 def made_from(model: Any, data: Path) -> dict[str, Any] | None:
     """What the record of a model says of the table that it was trained on, if that is this one."""
     made = trained_on(model)
-    return made if made is not None and hash_file(data) in made["data"] else None
+    return made if made is not None and hash_file(data) in str(made.get("data")) else None
 
 
 def trained_on(model: Any) -> dict[str, Any] | None:

@@ -11,7 +11,8 @@ from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model
 from eifffel.record import find_record
-from eifffel.report import SCHEMA_NAME, strategy_words
+from eifffel.report import SCHEMA_NAME
+from eifffel.report.words import strategy_words
 
 
 @shared.command(example="eifffel explain model.skops")

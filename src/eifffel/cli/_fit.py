@@ -55,6 +55,7 @@ def fit(
     model: Annotated[str, typer.Option(help=f"What to train: {', '.join(MODELS)}.")] = "rf",
     drop: Drop = None,
     test_size: shared.TestSize = 0.2,
+    selection_size: shared.SelectionSize = 0.25,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     report: shared.Report = None,
@@ -71,7 +72,9 @@ def fit(
     Categories are encoded inside the stored model, so that it takes raw rows. The sensitive column is no feature unless
     you say so, and is not needed to predict.
     """
-    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    bounds = read_bounds(
+        epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
+    )
     check_choice("--model", model, list(MODELS))
     resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))

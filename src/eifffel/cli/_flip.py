@@ -43,6 +43,7 @@ def flip(
     strategy: shared.Strategy = AUTO,
     direction: shared.Direction = ANY,
     test_size: shared.TestSize = 0.2,
+    selection_size: shared.SelectionSize = 0.25,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
@@ -61,7 +62,9 @@ def flip(
     Best on rows that the model has not seen. A model that was edited is taken back to the original first. Columns and
     labels need not be named again for a model that eifffel fit made.
     """
-    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    bounds = read_bounds(
+        epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
+    )
     check_targets(overwrite=overwrite, model=out, report=report, reads=(model, data))
     given = {
         "target": target,

@@ -22,7 +22,7 @@ from eifffel.cli._stored import load_model, read_for_edit
 from eifffel.strategies import ANY, AUTO
 
 # What can be asked of the path that a model was made by.
-WITHOUT_TABLE = {"context", "model", "out", "picture", "allow_pickle", "overwrite", "json", "quiet", "debug"}
+WITHOUT_TABLE = {"model", "out", "picture", "allow_pickle", "overwrite", "json", "quiet", "debug"}
 
 
 @shared.command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
@@ -51,6 +51,7 @@ def path(
     strategy: shared.Strategy = AUTO,
     direction: shared.Direction = ANY,
     test_size: shared.TestSize = 0.2,
+    selection_size: shared.SelectionSize = 0.25,
     features: shared.Features = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
@@ -68,11 +69,14 @@ def path(
 
     No model is changed.
     """
-    bounds = read_bounds(epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, seed, jobs)
+    if data is None:
+        check_asks_nothing(context)
+    bounds = read_bounds(
+        epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
+    )
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
     loaded = load_model(model, allow_pickle=allow_pickle)
     if data is None:
-        check_asks_nothing(context)
         summary = stored_summary(loaded, model)
     else:
         given = {

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from eifffel.cli._progress import UntilClosed
-from eifffel.report import AuditTable, _words, path_head, path_rows
+from eifffel.report import AuditTable, path_head, path_rows
+from eifffel.report import words as _words
 
 MAX_WIDTH = 120
 # Between columns, and what the first of them needs to be read.

@@ -10,8 +10,10 @@ from eifffel import load, undo
 from eifffel.cli._editing import known_task
 from eifffel.cli._files import is_table_name, read_table, split_names
 from eifffel.cli._printing import say
-from eifffel.cli._tables import Labelled, Task, cut_table
+from eifffel.cli._tables import Labelled, Task, cut_table, find_words
 from eifffel.cli._training import features_for, trained_columns
+from eifffel.ensembles import read_classes
+from eifffel.exceptions import UnsupportedModelError
 from eifffel.record import find_record
 from eifffel.storage import check_storable
 
@@ -43,7 +45,7 @@ def read_for_edit(
     while find_record(model) is not None:
         model = undo(model)
     check_storable(model)
-    table = read_rows(
+    table, task = read_rows(
         model, data, task, separator=separator, drop_missing=drop_missing, features=features, verbose=verbose
     )
     return table, task, model
@@ -60,11 +62,13 @@ def read_rows(
     verbose: bool,
     labels_needed: bool = True,
     to_learn: bool = True,
-) -> Labelled:
-    """The rows of a table as a stored model takes them."""
+) -> tuple[Labelled, Task]:
+    """The rows of a table as a stored model takes them, and the task, with what 0 and 1 stand for if they do."""
     known = trained_columns(model)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
-    given = split_names(features)
+    given, classes = split_names(features), _classes(model)
+    if classes == [0, 1]:
+        task = find_words(frame, task)
     table = cut_table(
         frame,
         task,
@@ -73,9 +77,17 @@ def read_rows(
         drop_missing=drop_missing,
         labels_needed=labels_needed,
         to_learn=to_learn,
-        classes=np.asarray(getattr(model, "classes_", ())).tolist(),
+        classes=classes,
     )
-    return replace(table, X=features_for(model, table.X, data, given))
+    return replace(table, X=features_for(model, table.X, data, given)), task
+
+
+def _classes(model: Any) -> list[Any]:
+    """The labels of a model, if it knows them."""
+    try:
+        return read_classes(model)
+    except UnsupportedModelError:
+        return list(np.asarray(getattr(model, "classes_", ())).tolist())
 
 
 def sensitive_among(table: Labelled, task: Task) -> tuple[str, ...]:

@@ -193,6 +193,17 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
     return replace(task, favorable=labels[1], labels=labels, good=tuple(good), bad=tuple(bad))
 
 
+def find_words(frame: pd.DataFrame, task: Task) -> Task:
+    """The task with what 0 and 1, the labels of a model, stand for, where those of a table are two words."""
+    if task.favorable is None or task.target not in frame.columns or task.labels is not None:
+        return task
+    known = set(map(str, column_values(frame[task.target].dropna()).tolist()))
+    if len(known) != 2 or task.favorable not in known - {"0", "1"}:
+        return task
+    (other,) = known - {task.favorable}
+    return replace(task, labels=(other, task.favorable))
+
+
 def _groups(column: pd.Series) -> np.ndarray:
     """Groups as `column_values` has them, missing ones as None."""
     known = column.notna().to_numpy()

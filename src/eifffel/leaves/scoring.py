@@ -28,6 +28,18 @@ class TreeFlips:
         The largest difference between two sides of the constraint, in this tree, before each flip.
     after : float
         That difference after the last.
+
+    See Also
+    --------
+    LeafScores.order_trees : Gives one for each tree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eifffel.strategies import TreeFlips
+    >>> flips = TreeFlips(leaf=np.array([4, 1]), score=np.array([3.0, 0.5]), before=np.array([0.3, 0.1]), after=-0.1)
+    >>> int(flips.leaf[np.argmax(flips.score)])
+    4
     """
 
     leaf: np.ndarray
@@ -63,6 +75,26 @@ class LeafScores:
         A tree whose largest difference is not above it is left alone.
     weight : float
         Of all rows.
+
+    See Also
+    --------
+    eifffel.strategies.by_score : Makes a strategy of a function of these.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> from eifffel.strategies import STRATEGIES, by_score, order_leaves
+    >>> def look_first(scores, *, n_jobs=None):
+    ...     (tree,) = scores.order_trees(one_by_one=True)
+    ...     print(tree.leaf.tolist(), tree.score.round(1).tolist(), tree.before.tolist())
+    ...     return order_leaves(scores, n_jobs=n_jobs)
+    >>> STRATEGIES["look first"] = by_score(look_first)
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> tree = DecisionTreeClassifier().fit(age, paid)
+    >>> path = trace_path(tree, age, paid, sensitive_features=sex, strategy="look first")
+    [0, 1] [2.0, 0.7] [0.5, 0.0]
+    >>> del STRATEGIES["look first"]
     """
 
     leaf_offset: np.ndarray

@@ -12,7 +12,6 @@ from eifffel.report._save import render_json as render_json
 from eifffel.report._save import render_table, save_report, save_table
 from eifffel.report._summary import SCHEMA_NAME as SCHEMA_NAME
 from eifffel.report._summary import schema, summarize, summarize_decisions
-from eifffel.report._words import strategy_words as strategy_words
 
 __all__ = [
     "render_html",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from eifffel.report import _words
+from eifffel.report import words as _words
 
 Summary = dict[str, Any]
 Record = dict[str, Any]

@@ -3,6 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from eifffel._validation import listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
@@ -56,11 +59,11 @@ def find_groups(
 
 
 def find_labels(
-    path: FairnessPath | None, record: Record | None, favorable: Any, y: Any
+    path: FairnessPath | None, record: Record | None, favorable: Any, y: Any, classes: np.ndarray
 ) -> tuple[Any, LabelSets | None]:
     """The favourable class, as the edit has it if there was one, and the labels that it stands for."""
     labels = read_labels("y", y)
-    favorable, good = split_favorable(favorable, labels)
+    favorable, good = split_favorable(favorable, labels, classes.tolist())
     if path is not None:
         known, label_sets = path.favorable, path.label_sets
     elif record is not None:
@@ -70,8 +73,8 @@ def find_labels(
     known_good = None if label_sets is None else set(label_sets.good)
     if favorable is not None and (favorable != known or good != known_good):
         raise ValueError(
-            f"favorable must be {known if known_good is None else known_good!r}, for which the model was edited, "
-            f"got {favorable if good is None else set(good)!r}; leave it out"
+            f"favorable must be {listed([known] if label_sets is None else label_sets.good)}, for which the model was "
+            f"edited, got {listed([favorable] if good is None else sorted(good, key=str))}; leave it out"
         )
     return known, label_sets
 

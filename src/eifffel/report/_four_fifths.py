@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from eifffel.report import _words
+from eifffel.report import words as _words
 from eifffel.report._blocks import (
     AuditTable,
     Block,

@@ -4,7 +4,7 @@ from importlib.resources import files
 from typing import Any
 
 from eifffel._optional import import_optional
-from eifffel.report import _words
+from eifffel.report import words as _words
 from eifffel.report._audit import TABLES
 from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
 

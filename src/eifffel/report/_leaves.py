@@ -9,7 +9,7 @@ from eifffel.ensembles import INFREQUENT, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.report._people import tests_sensitive, words
-from eifffel.report._words import MOST_COLUMNS
+from eifffel.report.words import MOST_COLUMNS
 from eifffel.rows.groups import FEWEST
 from eifffel.rules import Rule
 

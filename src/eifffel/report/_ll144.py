@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from eifffel.report import _words
+from eifffel.report import words as _words
 from eifffel.report._blocks import (
     NOT_STATED,
     AuditTable,

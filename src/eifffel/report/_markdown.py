@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eifffel.report import _words
+from eifffel.report import words as _words
 from eifffel.report._audit import TABLES
 from eifffel.report._blocks import AuditTable
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from eifffel.report import _words
+from eifffel.report import words as _words
 from eifffel.report._blocks import NOT_STATED, AuditTable, Block, Column, Summary
 from eifffel.report._limits import NO_ADVICE
 

@@ -10,7 +10,7 @@ import sklearn
 from sklearn.metrics import brier_score_loss
 
 from eifffel._version import __version__
-from eifffel.ensembles import Around, EnsembleView, view_ensemble
+from eifffel.ensembles import Around, EnsembleView, read_classes, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.record import undo
@@ -28,12 +28,12 @@ def find_original(model: Any, path: FairnessPath | None, record: Record | None) 
     return None if record is None else undo(model)
 
 
-def find_classes(model: Any, y: Any, favorable: Any) -> np.ndarray:
+def find_classes(model: Any, y: Any) -> np.ndarray:
     """The two labels that a model decides between."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         try:
-            classes = view_ensemble(model, favorable=favorable).classes
+            classes = read_classes(model)
         except UnsupportedModelError:
             classes = check_binary_labels(y)
     if len(classes) != 2:

@@ -173,12 +173,12 @@ def summarize(
     record = find_record(model)
     original = find_original(model, path, record)
     groups, known = find_groups(path, record, sensitive_features, combine, missing, privileged)
-    favorable, label_sets = find_labels(path, record, favorable, y)
+    classes = find_classes(model, y)
+    favorable, label_sets = find_labels(path, record, favorable, y, classes)
     if record is not None and selection is not None and record["step"] != selection.step:
         raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
     if path is not None and path.counts.favorable.dtype.kind != "i":
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
-    classes = find_classes(model, y, favorable)
     coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
     asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")

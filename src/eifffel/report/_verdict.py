@@ -6,7 +6,7 @@ import numpy as np
 
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.report._words import fraction, share
+from eifffel.report.words import fraction, share
 from eifffel.verdict import SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.

@@ -15,7 +15,7 @@ from eifffel.ensembles import AveragedView, EnsembleView
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves
-from eifffel.leaves.scoring import label_weights, score_leaves
+from eifffel.leaves.scoring import LeafScores, TreeFlips, label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
 from eifffel.strategies._flips import FlipOrder, make_order
 from eifffel.strategies._leaf import order_leaves
@@ -154,8 +154,10 @@ __all__ = [
     "UP",
     "EditOrder",
     "FlipOrder",
+    "LeafScores",
     "ShiftOrder",
     "Strategy",
+    "TreeFlips",
     "by_score",
     "make_order",
     "order_leaves",

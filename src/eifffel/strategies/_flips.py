@@ -145,7 +145,11 @@ def make_order(
     ...     return make_order(scores, trees, np.argsort(-score, kind="stable"))
     """
     step = np.arange(1, len(order) + 1) if step is None else step
-    leaf, by = (np.concatenate([getattr(tree, name) for tree in trees]) for name in ("leaf", "score"))
+    if len(np.unique(order)) < len(order):
+        raise ValueError("order names some flips more than once, and a leaf can be flipped once; name each place once")
+    if len(step) != len(order) or (len(step) and step[0] < 1) or (np.diff(step) < 0).any():
+        raise ValueError("step must have one entry for each flip, from 1 on and never falling")
+    leaf, by = (np.concatenate([getattr(tree, name) for tree in trees])[order] for name in ("leaf", "score"))
     score = np.full(len(scores.sides), np.nan)
     score[leaf] = by
     # Of one difference, every flip lowers it, and the last step is the safest; of several it has to be found.
@@ -155,4 +159,4 @@ def make_order(
         change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
         total = np.cumsum(np.bincount(step, change, minlength=aim + 1))
         aim -= int(np.argmin(total[::-1]))  # the last of equals
-    return FlipOrder(leaf=leaf[order], step=step, score=score, aim=aim)
+    return FlipOrder(leaf=leaf, step=step, score=score, aim=aim)

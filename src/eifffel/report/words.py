@@ -212,11 +212,14 @@ def decided_words(summary: dict[str, Any]) -> str:
 
 def strategy_words(model: dict[str, Any]) -> str:
     """What was done to a model, in a few words."""
+    strategy = model["strategy"]
+    if strategy is None:
+        return "not edited"
     words = {
         "leaf": "leaf flipping, one leaf at a time (EiFFFeL-LF)",
         "tree": "leaf flipping, tree by tree (EiFFFeL-TF)",
         "shift": "shifting all leaves along one direction",
-    }.get(model["strategy"] or "", "not edited")
+    }.get(strategy, f"the strategy {strategy!r}")
     return f"{words}, upwards only: no leaf becomes less favourable" if model["direction"] == "up" else words
 
 
