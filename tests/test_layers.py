@@ -14,7 +14,7 @@ LAYERS = [
     ["splitting", "_meta"],
     ["dask"],
     ["export", "tracing", "storage"],
-    ["display", "path"],
+    ["display", "native", "path"],
     ["edits", "record", "selecting", "verdict"],
     ["advice"],
     ["measuring", "rules", "selection"],

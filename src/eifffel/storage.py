@@ -17,6 +17,7 @@ from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, first_line, warn_caller
+from eifffel.native import read_native
 from eifffel.record import RECORD_KEYS, attach_record, edited_model, find_record
 
 FORMAT = 1
@@ -138,7 +139,7 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     Parameters
     ----------
     path : str or Path
-        Written by `save`, or by skops.
+        Written by `save`, or by skops; or LightGBM's, XGBoost's or CatBoost's own file, which that library reads.
     allow_pickle : bool
         Whether a pickle or a joblib file may be loaded. Such a file can run any code: do it only if you trust whoever
         made it.
@@ -181,7 +182,8 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     path = Path(path)
     data = _read(path)
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        return _load_pickle(path, data, allow_pickle)
+        native = read_native(path, data)
+        return _load_pickle(path, data, allow_pickle) if native is None else native
     sio = import_optional("skops.io", "saving and loading models need")
     stored_with: dict[str, str] = {}
     try:

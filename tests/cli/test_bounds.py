@@ -200,3 +200,28 @@ def test_a_model_of_0_and_1_takes_a_table_of_words(folder, command):
     summary = json.loads(done.stdout)
     assert summary["favorable"] == "yes"
     assert summary["overall"]["after"]["accuracy"]["value"] > 0.7
+
+
+def test_a_file_of_lightgbm_goes_in_and_comes_out(folder):
+    lightgbm = pytest.importorskip("lightgbm")
+    table = pandas.read_csv(folder / "people.csv")
+    numbers = table.select_dtypes("number")
+    params = {"objective": "binary", "verbose": -1, "seed": 0, "num_threads": 1}
+    booster = lightgbm.train(params, lightgbm.Dataset(numbers, (table["granted"] == "yes") * 1), 20)
+    booster.save_model(str(folder / "theirs.txt"))
+    words = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender", "--quiet")
+    done = run("audit", "theirs.txt", "people.csv", *words, "--json", cwd=folder)
+    before = json.loads(done.stdout)["overall"]["after"]["discrimination"]["value"]
+    done = run("flip", "theirs.txt", "people.csv", *words, "--out", "ours.skops", "--epsilon", "0.05", cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    done = run("export", "ours.skops", "--to", "native", "--out", "ours.txt", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "The model is in ours.txt" in done.stdout
+    ours = lightgbm.Booster(model_file=str(folder / "ours.txt"))
+    rates = pandas.Series(ours.predict(numbers) > 0.5).groupby(table["gender"]).mean()
+    assert abs(rates["man"] - rates["woman"]) < 0.1 < before
+    wrong = run("export", "ours.skops", "--to", "native", "--check", "people.csv", "--out", "no.txt", cwd=folder)
+    assert error_of(wrong).startswith("--check compares ONNX files with the model")
+    wrong = run("export", "model.skops", "--to", "native", "--out", "no.txt", cwd=folder)
+    assert "has no file of its own that other programs read" in error_of(wrong)
+    assert not (folder / "no.txt").exists()

@@ -117,7 +117,7 @@ def test_a_model_of_ones_own(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--to", "pmml", "--out", "a.onnx"), "--to must be onnx, got 'pmml'"),
+        (("--to", "pmml", "--out", "a.onnx"), "--to must be onnx or native, got 'pmml'"),
         (("--out", "a.txt"), "an exported model must end in .onnx, got 'a.txt'; rename it"),
         (
             ("--out", "there.onnx"),

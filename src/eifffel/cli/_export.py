@@ -10,18 +10,21 @@ from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets
-from eifffel.cli._printing import say, say_json, say_note
+from eifffel.cli._printing import say, say_json, say_note, say_where
 from eifffel.cli._stored import load_model
 from eifffel.cli._training import features_for, trained_columns
+from eifffel.native import write_native
 
-FORMATS = ("onnx",)
+FORMATS = ("onnx", "native")
 
 
 @shared.command(example="eifffel export model.skops --to onnx --out model.onnx --check people.csv")
 def export(
     model: shared.ModelFile,
-    out: Annotated[Path, typer.Option(help="Write the exported model there.", metavar="FILE.onnx")],
-    to: Annotated[str, typer.Option(help="What to export it to: onnx.")] = "onnx",
+    out: Annotated[Path, typer.Option(help="Write the exported model there.", metavar="FILE")],
+    to: Annotated[
+        str, typer.Option(help="onnx, or native: the own file of LightGBM, XGBoost (as JSON) or CatBoost.")
+    ] = "onnx",
     check: Annotated[
         Path | None,
         typer.Option(
@@ -40,14 +43,25 @@ def export(
 ) -> None:
     """Export a model to ONNX, which runs in other programs and languages, without Python and without eifffel.
 
-    The file takes columns by name, or a matrix of numbers, and gives labels and probabilities.
+    The file takes columns by name, or a matrix of numbers, and gives labels and probabilities. With --to native, a
+    model of LightGBM, XGBoost or CatBoost is written as its library's own file.
     """
     if to not in FORMATS:
         raise ValueError(f"--to must be {' or '.join(FORMATS)}, got {to!r}")
-    check_targets(overwrite=overwrite, exported=out, reads=(model, check))
+    kind = {"exported": out} if to == "onnx" else {"native": out}
+    check_targets(overwrite=overwrite, reads=(model, check), **kind)
     if check is None and (features or separator):
         raise ValueError("--features and --separator are of the table of --check; give one, or leave them out")
+    if to == "native" and check is not None:
+        raise ValueError("--check compares ONNX files with the model; leave it out with --to native")
     loaded = load_model(model, allow_pickle=allow_pickle)
+    if to == "native":
+        write_whole(out, write_native(loaded), overwrite=overwrite)
+        if json:
+            say_json({"out": str(out)})
+        elif not quiet:
+            say_where(model=out)
+        return
     X = None if check is None else rows_for(loaded, check, features, separator, verbose=not quiet)
     exported = to_onnx(loaded, X)
     found = None if X is None else verify_export(loaded, exported, X, verbose=not quiet)

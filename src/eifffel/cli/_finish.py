@@ -30,9 +30,10 @@ def check_targets(
     report: Path | None = None,
     audit: Path | None = None,
     exported: Path | None = None,
+    native: Path | None = None,
 ) -> None:
     """Raise, before any work is done, if a file cannot be written, or is one that is read."""
-    wanted = [path for path in (model, table, picture, report, audit, exported) if path is not None]
+    wanted = [path for path in (model, table, picture, report, audit, exported, native) if path is not None]
     if model is not None and model.suffix != MODEL_ENDING:
         raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{model}'; rename it")
     if exported is not None and exported.suffix != EXPORT_ENDING:

@@ -1,0 +1,87 @@
+"""Model files of LightGBM, XGBoost and CatBoost: read and written by these libraries, in their own forms."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eifffel._optional import import_optional
+from eifffel.ensembles import Around
+from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
+
+
+class Form(NamedTuple):
+    """One library's files: whether bytes look like one, how one is read, and how one is written."""
+
+    looks_like: Callable[[bytes], bool]
+    read: Callable[[Any, bytes], Any]
+    write: Callable[[Any], bytes]
+
+
+def _read_lightgbm(library: Any, data: bytes) -> Any:
+    text = data.decode()
+    if "\nend of trees" not in text:  # LightGBM reads on where a file has ended, and crashes
+        raise ValueError("its end is missing")
+    return library.Booster(model_str=text)
+
+
+def _read_xgboost(library: Any, data: bytes) -> Any:
+    booster = library.Booster()
+    booster.load_model(bytearray(data))
+    if booster.attr("best_iteration") is not None:
+        raise ValueError(
+            "its training was stopped early, and a Booster decides by all of its trees where XGBClassifier takes the "
+            "best; read it as the class that you use, and give that to trace_path"
+        )
+    return booster
+
+
+def _write_catboost(model: Any) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.cbm"
+        model.save_model(str(file))
+        return file.read_bytes()
+
+
+FORMS = {
+    "lightgbm": Form(
+        lambda data: data[:40].splitlines()[:1] == [b"tree"],
+        _read_lightgbm,
+        lambda model: getattr(model, "booster_", model).model_to_string().encode(),
+    ),
+    "xgboost": Form(
+        lambda data: data.lstrip()[:1] == b"{" and b"learner" in data[:200],  # JSON, and its binary form
+        _read_xgboost,
+        lambda model: bytes((model if hasattr(model, "save_raw") else model.get_booster()).save_raw(raw_format="json")),
+    ),
+    "catboost": Form(
+        lambda data: data[:4] == b"CBM1",
+        lambda library, data: library.CatBoostClassifier().load_model(blob=data),
+        _write_catboost,
+    ),
+}
+
+
+def read_native(path: Path, data: bytes) -> Any:
+    """The model in a library's own file; ``None`` if it is of none of them."""
+    for name, form in FORMS.items():
+        if form.looks_like(data):
+            library = import_optional(name, f"'{path}' is a model file of {name}, and reading it needs")
+            try:
+                return form.read(library, data)
+            except Exception as error:  # whatever a damaged file makes the library stumble over
+                raise ModelFileError(f"'{path}' cannot be read as a model of {name}: {first_line(error)}") from error
+    return None
+
+
+def write_native(model: Any) -> bytes:
+    """A model as its library's own file has it: the edited leaves, and nothing of eifffel's."""
+    around = Around(model)
+    library = type(around.ensemble).__module__.partition(".")[0]
+    if library not in FORMS or around.layers:
+        inside = "a part of it" if around.layers else "it"
+        raise UnsupportedModelError(
+            f"a {type(model).__name__} has no file of its own that other programs read; {', '.join(FORMS)} have one "
+            f"for their models by themselves. Save {inside} with eifffel.save, or export it to ONNX"
+        )
+    return FORMS[library].write(around.ensemble)
