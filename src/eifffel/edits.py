@@ -28,7 +28,8 @@ def edit_model(
     if scale < LEAST_SCALE:
         warn_caller(
             f"at step {step} the leaves had to be scaled by {scale:.2g} to stay probabilities: predict is as measured, "
-            "but predict_proba is narrowed towards the cut-off. Calibrate the edited model, or take strategy='leaf'",
+            "but predict_proba is narrowed towards the cut-off. Calibrate a copy for its probabilities and decide with "
+            "the edited model, or take strategy='leaf'",
             NarrowProbabilitiesWarning,
         )
     return written, scale

@@ -101,8 +101,8 @@ class IndistinctGroupsWarning(UserWarning):
 class NarrowProbabilitiesWarning(UserWarning):
     """The probabilities of an edited forest lie much nearer the cut-off than before.
 
-    Its decisions are as measured. Calibrate the edited model, or take ``strategy="leaf"``; ``path.scale(step)`` is the
-    factor by which leaves were scaled.
+    Its decisions are as measured. Calibrate a copy for its probabilities and decide with the edited model, or take
+    ``strategy="leaf"``; ``path.scale(step)`` is the factor by which leaves were scaled.
     """
 
 

@@ -196,7 +196,7 @@ def test_a_step_that_cannot_name_its_columns():
 @pytest.mark.parametrize("wrap", [lambda model: model, lambda model: make_pipeline(StandardScaler(), model)])
 def test_calibrated_models_are_refused_with_advice(wrap):
     model = wrap(CalibratedClassifierCV(RandomForestClassifier(3, random_state=0), cv=2))
-    message = "cannot edit a CalibratedClassifierCV.*calibrate the edited model afterwards"
+    message = "cannot edit a CalibratedClassifierCV.*calibrate a copy of it afterwards"
     with pytest.raises(UnsupportedModelError, match=message):
         trace_path(model.fit(X, y), X, y, sensitive_features=s)
     with pytest.raises(UnsupportedModelError, match=message):

@@ -31,7 +31,7 @@ VIEWS = {
 # What to do about objects that hold a model which can be edited.
 REMEDIES = {
     "CalibratedClassifierCV": "an edit would undo its calibration; edit the model that it calibrates, and calibrate "
-    "the edited model afterwards, as CalibratedClassifierCV(FrozenEstimator(edited)) does",
+    "a copy of it afterwards, as CalibratedClassifierCV(FrozenEstimator(edited)) does, whose decisions are others",
     "EiFFFeLClassifier": "pass its .estimator_, or look at its path_",
     "CatBoost": "pass a CatBoostClassifier, whose from_file or load_model reads the same model",
     "str": "the last step must be an ensemble",
