@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shlex
 import signal
 import sys
 import time
@@ -17,7 +18,7 @@ from eifffel.experiments._summary import Runs
 from real_data import needs_real_data
 
 pandas = pytest.importorskip("pandas")
-pytest.importorskip("typer")
+typer = pytest.importorskip("typer")
 
 
 def test_help_and_version():
@@ -130,3 +131,26 @@ def test_what_is_put_into_words_of_the_command_line_is_said_somewhere():
     texts = "\n".join(text for text in said if isinstance(text, str))
     for words in OPTIONS:
         assert words in texts, f"nothing says {words!r} any more"
+
+
+def lines_of_commands():
+    """The commands on the pages, by page."""
+    root = Path(__file__).parents[2]
+    for page in (root / "README.md", root / "docs" / "start.md", *sorted((root / "docs" / "guide").glob("*.md"))):
+        text = page.read_text().replace("\\\n", " ")
+        found = re.findall(r"^    (eifffel [a-z]+ .*)$|`(eifffel [a-z]+ [^`]*)`", text, re.MULTILINE)
+        yield from ((page.name, indented or inline) for indented, inline in found)
+
+
+def test_commands_on_the_pages_have_the_options_that_they_use():
+    from eifffel.cli._app import app
+
+    commands = typer.main.get_command(app).commands
+    n_options = 0
+    for page, line in lines_of_commands():
+        words = shlex.split(line, comments=True)
+        known = {option for parameter in commands[words[1]].params for option in parameter.opts}
+        given = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert given <= known, f"{page}: {line}"
+        n_options += len(given)
+    assert n_options > 40

@@ -402,9 +402,7 @@ def test_models_that_are_not_supported_are_refused_with_the_reason():
         UnsupportedModelError, match="cannot edit a KNeighborsClassifier, which is inside this Pipeline"
     ):
         view_ensemble(make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y))
-    with pytest.raises(
-        UnsupportedModelError, match="edit the model that it calibrates, and calibrate a copy of it"
-    ):
+    with pytest.raises(UnsupportedModelError, match="edit the model that it calibrates, and calibrate a copy of it"):
         view_ensemble(CalibratedClassifierCV(RandomForestClassifier(3)).fit(X, y))
     with pytest.raises(UnsupportedModelError, match="pass a fitted instance, not the class"):
         view_ensemble(RandomForestClassifier)
