@@ -83,6 +83,8 @@ def test_a_model_of_0_and_1_takes_labels_in_words(favorable):
     assert chosen[0] == chosen[1]
     with pytest.raises(ValueError, match=r"not among the labels 0, 1, those of the model; name the label .*'yes'"):
         trace(y=words[y])
+    with pytest.raises(ValueError, match=r"favorable='no' is taken as what the model's 1 stands for, .* favorable=0"):
+        trace(y=words[y], favorable="no")
     with pytest.raises(ValueError, match="favorable must be one of the labels 0, 1, got 'granted'"):
         trace(y=words[y], favorable="granted")
 

@@ -159,3 +159,13 @@ def test_a_selection_of_another_constraint_is_refused(path):
     other = replace(path.select(epsilon=0.1), constraint="equal_opportunity")
     with pytest.raises(ValueError, match="bounds equal_opportunity, and this path compares demographic_parity"):
         path.verdict(other)
+
+
+def test_what_was_not_asked_for_is_told():
+    one_way = judge(-0.041, (-0.069, -0.013), 0.05, signed=True)
+    assert one_way.holds
+    assert one_way.clause.endswith("in the other direction, which was not asked for, the interval reaches beyond it")
+    assert judge(-0.065, (-0.128, -0.002), 0.05, signed=True).clause.endswith(
+        "beyond it in the other, which may be chance"
+    )
+    assert judge(-0.1, (-0.14, -0.06), 0.05, signed=True).clause.endswith("and beyond it in the other")

@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_n_jobs, check_number, equal
+from eifffel._validation import check_choice, check_n_jobs, check_number, equal, listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
 from eifffel.ensembles import EnsembleView, find_view, read_classes, view_ensemble
 from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.measuring import measure_rows
+from eifffel.metrics import balanced_accuracy
 from eifffel.path import FairnessPath
 from eifffel.path_counts import PathCounts
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import EACH, Groups, make_groups
 from eifffel.rows.kinds import RowKinds
-from eifffel.rows.labels import find_label_sets, split_favorable
+from eifffel.rows.labels import LabelSets, find_label_sets, split_favorable
 from eifffel.rows.reading import read_rows, read_selection
 from eifffel.rows.sensitive import ERROR, MISSING
 from eifffel.rows.survey import Survey, survey_batches
@@ -262,6 +263,9 @@ def trace_batches(
     if task.selecting.labels is None:
         accuracy_counts = measure_rows(task.view, scored, order, **work).steps.path_counts(scored.name, task.constraint)
 
+    if task.coding.label_sets is not None:
+        _check_not_inverted(accuracy_counts, task.coding.label_sets)
+
     scored_by = scored.placed.alone.X if counted.seen is None else counted.seen
     known = True if chosen_on is scored else None
     if known is None and measured.seen is not None:
@@ -389,6 +393,18 @@ def _order(
         order = order.on_rows(task.view, shown.index, some=whole is None, n_jobs=n_jobs)
         order.review(task.view, shown)
     return order
+
+
+def _check_not_inverted(counts: PathCounts, sets: LabelSets) -> None:
+    """Raise if a model, as it came, decides against the labels that were said to stand for its 1."""
+    agreement = float(balanced_accuracy(counts.favorable[0], counts.totals))
+    if agreement < 0.5:
+        good, bad = (listed(labels) for labels in sets)
+        raise ValueError(
+            f"favorable={good} is taken as what the model's 1 stands for, and the model then decides against the "
+            f"labels (balanced accuracy {agreement:.2f} on the {counts.rows}). If its 1 stands for {bad}, name that; "
+            f"if {good} is the good outcome all the same, pass y as 0 and 1 and favorable=0"
+        )
 
 
 def _find_privileged(groups: Groups, counted: Counted, constraint: Constraint) -> int | None:

@@ -32,12 +32,17 @@ def judge(
     """Compare a discrimination and its interval with a bound, in one direction only if ``signed``."""
     past = signed and discrimination < -epsilon
     holds = (discrimination if signed else abs(discrimination)) <= epsilon
-    certain = False
+    certain, other_side = False, ""
     if interval is not None:
         low, high = interval
         inside = high <= epsilon and (signed or low >= -epsilon)
         certain = inside if holds else low > epsilon or (not signed and high < -epsilon)
-    return _word(holds, certain, past, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
+        if past:
+            other_side = ", which may be chance" if high >= -epsilon else ""
+        elif signed and holds and low < -epsilon:
+            other_side = "; in the other direction, which was not asked for, the interval reaches beyond it"
+    judged = _word(holds, certain, past, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
+    return judged._replace(clause=judged.clause + other_side)
 
 
 def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, turned: bool = False) -> Judgement:

@@ -42,7 +42,7 @@ def test_fit_with_confidence_says_so(folder):
     assert chosen["met"]
     assert chosen["upper"] <= 0.1
     said = (folder / "said.txt").read_text()
-    assert "so that, with 90% confidence, the difference is at most the bound for people drawn like them" in said
+    assert "so that, with 90% confidence, the difference is at most the bound in the direction that there was" in said
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "with 90% confidence" in page
     assert "confidence 0.9" in page
@@ -200,6 +200,23 @@ def test_a_model_of_0_and_1_takes_a_table_of_words(folder, command):
     summary = json.loads(done.stdout)
     assert summary["favorable"] == "yes"
     assert summary["overall"]["after"]["accuracy"]["value"] > 0.7
+    for favorable, message in (
+        (("--favorable", "no"), "--favorable no is taken as what the model's 1 stands for, and the model then decides"),
+        (("--favorable", "Yes"), "--favorable: column 'granted' has no 'Yes'; it has 'no', 'yes'"),
+        ((), "--favorable is needed: the labels of column 'granted' are 'no', 'yes', and those of the model 0 and 1"),
+    ):
+        wrong = (*words[:2], *favorable, *words[4:])
+        assert error_of(run(command, "plain.skops", "people.csv", *wrong, *more, cwd=folder)).startswith(message)
+
+
+def test_the_table_that_a_model_was_edited_on_is_known(folder):
+    table = pandas.read_csv(folder / "people.csv")
+    forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
+    save(forest.fit(table.select_dtypes("number"), table["granted"]), folder / "words.skops", overwrite=True)
+    more = ("--out", "edited.skops", "--overwrite", "--epsilon", "0.1", "--quiet")
+    assert run("flip", "words.skops", "people.csv", *WHAT, *more, cwd=folder).returncode in (0, 3)
+    assert "the table that the model was edited on" in run("audit", "edited.skops", "people.csv", cwd=folder).stderr
+    assert "the table that" not in run("audit", "edited.skops", "others.csv", cwd=folder).stderr
 
 
 def test_a_file_of_lightgbm_goes_in_and_comes_out(folder):

@@ -35,7 +35,14 @@ AllowPickle = Annotated[
     typer.Option("--allow-pickle", help="Load a pickle or joblib file. It can run any code: only if you trust it."),
 ]
 # Files are checked where they are read, with errors of our own.
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model saved by eifffel or skops.", readable=False)]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL",
+        help="A model saved by eifffel or skops, or the own file of LightGBM, XGBoost or CatBoost.",
+        readable=False,
+    ),
+]
 DataFile = Annotated[
     Path, typer.Argument(metavar="DATA", help="A table: .csv, .tsv or .parquet, also with .gz.", readable=False)
 ]

@@ -221,6 +221,11 @@ def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
+    elif made is None and seed is None and hash_file(data) in str(stored_about(model).get("data")):
+        say_note(
+            f"'{data}' is the table that the model was edited on: most of its rows scored leaves or chose the step, "
+            "and say little of other people"
+        )
 
 
 def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, *, quiet: bool) -> None:

@@ -12,7 +12,7 @@ from eifffel.cli._files import is_table_name, read_table, split_names
 from eifffel.cli._printing import say
 from eifffel.cli._tables import Labelled, Task, cut_table, find_words
 from eifffel.cli._training import features_for, trained_columns
-from eifffel.ensembles import read_classes
+from eifffel.ensembles import read_classes, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.record import find_record
 from eifffel.storage import check_storable
@@ -67,8 +67,8 @@ def read_rows(
     known = trained_columns(model)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
     given, classes = split_names(features), _classes(model)
-    if classes == [0, 1]:
-        task = find_words(frame, task)
+    found = find_words(frame, task) if classes == [0, 1] else task
+    in_words, task = found is not task, found
     table = cut_table(
         frame,
         task,
@@ -79,7 +79,27 @@ def read_rows(
         to_learn=to_learn,
         classes=classes,
     )
-    return replace(table, X=features_for(model, table.X, data, given)), task
+    table = replace(table, X=features_for(model, table.X, data, given))
+    if in_words:
+        _check_not_inverted(model, table, task)
+    return table, task
+
+
+def _check_not_inverted(model: Any, table: Labelled, task: Task) -> None:
+    """Raise if a model decides against the labels that are taken as what its 0 and 1 stand for."""
+    assert table.y is not None
+    assert task.labels is not None
+    if hasattr(model, "classes_"):
+        decided = np.asarray(model.predict(table.X)).ravel() == 1
+    else:  # a Booster predicts probabilities
+        decided = view_ensemble(model).model_decides(table.X)
+    rates = [np.mean(decided[table.y == label] == label) for label in (0, 1)]
+    if np.mean(rates) < 0.5:
+        raise ValueError(
+            f"--favorable {task.labels[1]} is taken as what the model's 1 stands for, and the model then decides "
+            f"against the labels (balanced accuracy {np.mean(rates):.2f}); if its 1 stands for {task.labels[0]!r}, "
+            "name that, and if that is not the good outcome, code the labels as 0 and 1 and say --favorable 0"
+        )
 
 
 def _classes(model: Any) -> list[Any]:

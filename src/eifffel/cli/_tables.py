@@ -195,13 +195,20 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
 
 def find_words(frame: pd.DataFrame, task: Task) -> Task:
     """The task with what 0 and 1, the labels of a model, stand for, where those of a table are two words."""
-    if task.favorable is None or task.target not in frame.columns or task.labels is not None:
+    if task.target not in frame.columns or task.labels is not None:
         return task
-    known = set(map(str, column_values(frame[task.target].dropna()).tolist()))
-    if len(known) != 2 or task.favorable not in known - {"0", "1"}:
+    values = column_values(frame[task.target].dropna())
+    known = set(map(str, values.tolist()))
+    if len(known) != 2 or known <= {"0", "1", "True", "False"}:
         return task
-    (other,) = known - {task.favorable}
-    return replace(task, labels=(other, task.favorable))
+    if task.favorable is None:
+        raise ValueError(
+            f"--favorable is needed: the labels of column {task.target!r} are {listed(sorted(known))}, and those of "
+            "the model 0 and 1; say which word stands for 1"
+        )
+    good = str(match_value(task.favorable, values, f"--favorable: column {task.target!r}"))
+    (other,) = known - {good}
+    return replace(task, favorable=good, labels=(other, good))
 
 
 def _groups(column: pd.Series) -> np.ndarray:

@@ -141,7 +141,9 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
     if sure is not None:
-        kept = "the difference is at most the bound"
+        kept = "the difference is at most the bound" + (
+            " in the direction that there was" if selection["directed"] else ""
+        )
         if selection["ratio"] is not None:
             kept = "the ratio is at least the bound"
             if selection["directed"]:
