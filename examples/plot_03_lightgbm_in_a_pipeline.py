@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from lightgbm import LGBMClassifier
+from matplotlib.colors import to_rgba
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -101,7 +102,7 @@ for ax, each, title in zip(axes, (model, fair), ("as it came", "shifted"), stric
     for group, colour in (("woman", "C1"), ("man", "C0")):
         rows = later[2] == group
         label = f"{group}: {granted[rows].mean():.1%} granted"
-        ax.hist(chance[rows], facecolor=(colour, 0.3), edgecolor=colour, label=label, **look)
+        ax.hist(chance[rows], facecolor=to_rgba(colour, 0.3), edgecolor=colour, label=label, **look)
     ax.axvline(0.5, color="0.4", linewidth=1)
     ax.set(title=title, ylabel="density")
     ax.legend()
