@@ -296,18 +296,58 @@ def test_spread_rows_adds_the_rows_of_each_leaf(drawn):
         np.testing.assert_allclose(own, [value[leaf == k].sum() for k in range(len(own))], atol=1e-12)
 
 
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves(), start=st.floats(-3, 3))
+def test_sum_sizes_adds_up_what_a_sum_goes_through(drawn, start):
+    value = np.random.RandomState(0).normal(size=drawn.offset[-1])
+    n_rows = drawn.index.shape[1]
+    total = np.zeros(n_rows)
+    for part in (slice(0, n_rows // 2), slice(n_rows // 2, n_rows)):
+        _kernels.sum_sizes(drawn.index, part.start, part.stop, drawn.offset, value, start, total)
+    own = value[drawn.index + drawn.offset[:-1, None]]
+    expected = np.abs(own).sum(axis=0) + np.abs(start + np.cumsum(own, axis=0)).sum(axis=0)
+    np.testing.assert_allclose(total, expected, rtol=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(drawn=leaves(), seed=st.integers(0, 2**20), taken_off=st.sampled_from([0.0, 0.3]), weighted=st.booleans())
+def test_sum_shifted_adds_float32_one_after_another(drawn, seed, taken_off, weighted):
+    random = np.random.RandomState(seed)
+    n_leaves = drawn.offset[-1]
+    stored = random.normal(size=n_leaves).astype(np.float32)
+    weight = random.rand(n_leaves).astype(np.float32).astype(float) if weighted else np.ones(n_leaves)
+    value = stored.astype(float) * weight
+    direction = random.normal(size=n_leaves) * random.randint(0, 2, n_leaves)
+    row = random.randint(0, drawn.index.shape[1], 5)
+    reach = random.choice([0.5, 1e-12, 3.0], 5)
+    total = np.full(5, 0.7, np.float32)
+    off = np.float32(taken_off)
+    _kernels.sum_shifted(drawn.index, row, reach, drawn.offset, value, direction, weight, stored, off, total)
+    for k in range(5):
+        expected = np.float32(0.7)
+        for leaf in drawn.offset[:-1] + drawn.index[:, row[k]]:
+            wanted = value[leaf] - reach[k] * direction[leaf]
+            held = np.float32(wanted / weight[leaf])
+            if wanted == value[leaf] or (held < stored[leaf]) == (wanted > value[leaf]):
+                held = stored[leaf]
+            held = np.float32(np.float32(off + held) - off) if taken_off else held
+            expected = np.float32(expected + np.float32(held * np.float32(weight[leaf])))
+        assert total[k] == expected
+
+
 @settings(max_examples=200, deadline=None)
 @given(seed=st.integers(0, 2**20), n_rows=st.integers(1, 30), n_steps=st.integers(0, 6), weighted=st.booleans())
 def test_count_crossings_counts_what_each_row_is_decided_at_each_step(seed, n_rows, n_steps, weighted):
     random = np.random.RandomState(seed)
-    first, before, after = random.randint(0, 2, (3, n_rows)).astype(bool)
-    step = random.randint(1, n_steps + 2, n_rows)
+    first, before, between, after = random.randint(0, 2, (4, n_rows)).astype(bool)
+    begin, end = np.sort(random.randint(1, n_steps + 2, (2, n_rows)), axis=0)
     cell = random.randint(0, 4, n_rows).astype(np.uint8)
     weight = random.randint(0, 2**40, n_rows) if weighted else np.broadcast_to(np.int64(1), n_rows)
     changes = np.zeros((4, n_steps + 1), np.int64)
-    _kernels.count_crossings(first, before, after, step, cell, weight, changes)
+    _kernels.count_crossings(first, before, between, after, begin, end, cell, weight, changes)
     for now in range(n_steps + 1):
-        decided = first if now == 0 else np.where(now < step, before, after)
+        later = np.where(now < begin, before, np.where(now < end, between, after))
+        decided = first if now == 0 else later
         expected = [weight[decided & (cell == c)].sum() for c in range(4)]
         np.testing.assert_array_equal(changes[:, : now + 1].sum(axis=1), expected)
 

@@ -206,6 +206,50 @@ def sum_leaves(index, low, high, offset, value, total):
 
 
 @compiled
+def sum_sizes(index, low, high, offset, value, start, total):
+    """Add to ``total[low:high]`` the sizes of the values of each row's leaves, and of their sum after each tree."""
+    n_trees = index.shape[0]
+    block = max(1, PAIRS_PER_BLOCK // n_trees)
+    so_far = np.empty(block)
+    for begin in range(low, high, block):
+        part = total[begin : min(begin + block, high)]
+        so_far[:] = start
+        for t in range(n_trees):
+            own = value[offset[t] : offset[t + 1]]
+            leaf = index[t, begin : begin + len(part)]
+            for i in range(len(part)):
+                so_far[i] += own[leaf[i]]
+                part[i] += abs(own[leaf[i]]) + abs(so_far[i])
+
+
+@compiled
+def sum_shifted(index, row, reach, offset, value, direction, weight, stored, offset_by, total):
+    """Add to ``total[k]`` the leaves of row ``row[k]`` with ``reach[k] * direction`` taken off, as XGBoost does.
+
+    In float32, tree after tree. A leaf adds its ``weight`` times what is stored, which is ``stored`` where it is not
+    changed; see `BoostedView._divide`. Where ``offset_by`` is not 0, that is added to what is stored and taken off
+    again before it is weighed.
+    """
+    n_trees = index.shape[0]
+    for k in range(row.shape[0]):
+        so_far = total[k]
+        for t in range(n_trees):
+            leaf = offset[t] + index[t, row[k]]
+            wanted = value[leaf] - reach[k] * direction[leaf]
+            own = np.float32(wanted / weight[leaf])
+            if wanted == value[leaf]:
+                own = stored[leaf]
+            elif wanted > value[leaf]:
+                own = max(own, stored[leaf])
+            else:
+                own = min(own, stored[leaf])
+            if offset_by != 0:
+                own = np.float32(np.float32(offset_by + own) - offset_by)
+            so_far = np.float32(so_far + np.float32(own * np.float32(weight[leaf])))
+        total[k] = so_far
+
+
+@compiled
 def spread_rows(index, low, high, offset, value, total):
     """Add the value of each row to ``total`` of its leaves, for the trees ``low:high``.
 
@@ -245,22 +289,26 @@ def number_leaves(nodes, number, begin, index):
 
 
 @compiled
-def count_crossings(first, before, after, step, cell, weight, changes):
+def count_crossings(first, before, between, after, begin, end, cell, weight, changes):
     """Add to ``changes[c, s]`` what step ``s`` changes in cell ``c`` where each row changes at known steps.
 
-    A row is decided ``first`` at step 0, ``before`` from step 1 on and ``after`` from ``step`` on, which may be the
-    number of all steps, never.
+    A row is decided ``first`` at step 0, ``before`` from step 1 on, ``between`` from step ``begin`` on and ``after``
+    from step ``end`` on. Where two of these are the same step, the later counts; a step may be beyond the last, never.
     """
+    n_steps = changes.shape[1]
     for i in range(first.shape[0]):
         c = cell[i]
-        if first[i]:
+        last = first[i]
+        if last:
             changes[c, 0] += weight[i]
-        if step[i] > 1 and changes.shape[1] > 1 and before[i] != first[i]:
-            changes[c, 1] += weight[i] if before[i] else -weight[i]
-        if step[i] < changes.shape[1]:
-            last = before[i] if step[i] > 1 else first[i]
-            if after[i] != last:
-                changes[c, step[i]] += weight[i] if after[i] else -weight[i]
+        if begin[i] > 1 and n_steps > 1 and before[i] != last:
+            last = before[i]
+            changes[c, 1] += weight[i] if last else -weight[i]
+        if end[i] > begin[i] and begin[i] < n_steps and between[i] != last:
+            last = between[i]
+            changes[c, begin[i]] += weight[i] if last else -weight[i]
+        if end[i] < n_steps and after[i] != last:
+            changes[c, end[i]] += weight[i] if after[i] else -weight[i]
 
 
 @compiled

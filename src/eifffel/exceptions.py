@@ -44,6 +44,13 @@ class ViewMismatchError(RuntimeError):
     """
 
 
+class FeaturesNeededError(RuntimeError):
+    """The model must be asked about rows whose features were not kept.
+
+    It reaches nobody: the pass over rows is made again with their features.
+    """
+
+
 class ExportMismatchError(ValueError):
     """An exported model does not decide as the model does, on rows that `eifffel.verify_export` compared.
 

@@ -5,10 +5,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from joblib import parallel_config
 
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
-from eifffel.exceptions import ViewMismatchError
+from eifffel.exceptions import FeaturesNeededError, ViewMismatchError
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves, halve
 from eifffel.path_counts import PathCounts
 from eifffel.rows.batches import Batches
@@ -29,13 +30,10 @@ class RowsAtHand:
     def check_written(self, written: EnsembleView, step: int) -> None:
         """Raise unless a written model decides these rows as was measured for a step."""
         written.verify(self.X)
-        off_by = np.abs(self.rows.weigh_cells(written.model_decides(self.X)) - self.favorable[step])
-        if not off_by.any():
-            return
-        # A row whose score is within rounding of the threshold may go either way.
-        score = written.model_score(self.X) - written.threshold
-        near = self.rows.weigh_cells(np.abs(score) <= written.rounding)
-        if (off_by > near).any():
+        with parallel_config(backend="sequential"):  # one job adds the trees in their order
+            decided = written.model_decides(self.X)
+        off_by = np.abs(self.rows.weigh_cells(decided) - self.favorable[step])
+        if off_by.any():
             raise ViewMismatchError(
                 f"the edited {type(written.around.outer).__name__} decides {int(off_by.sum())} rows otherwise than the "
                 f"path says for step {step}. If X was changed since, trace or measure again; else please report this "
@@ -129,7 +127,10 @@ def measure_rows(
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.alone else 0,
     )
-    measured: Measured = chosen_on.reduce(work, Measured.join, "replaying edits")
+    try:
+        measured: Measured = chosen_on.reduce(work, Measured.join, "replaying edits")
+    except FeaturesNeededError:
+        measured = chosen_on.with_features().reduce(work, Measured.join, "replaying edits")
     chosen_on.check_same(measured.steps.n_rows)
     return measured
 

@@ -433,26 +433,3 @@ def test_the_cut_off_is_part_of_what_a_path_was_traced_for():
         stored.model.threshold = 0.3
         with pytest.raises(ModelChangedError):
             stored.model_at(1)
-
-
-@pytest.mark.parametrize("favorable", [0, 1])
-def test_a_row_at_the_threshold_that_nothing_moves_stays_as_the_model_decides_it(favorable):
-    """A tree of one split: half of the rows are in a leaf of the score 0, which nothing moves, or next to nothing."""
-    rows = np.repeat([[0.0], [1.0]], 100, axis=0)
-    label = np.concatenate([np.tile([0, 1], 50), np.ones(100, int)])
-    group = np.tile([0, 1, 1, 0], 50)
-    model = GradientBoostingClassifier(n_estimators=1, init="zero", max_depth=1).fit(rows, label)
-    view = view_ensemble(model, favorable=favorable)
-    tied = np.flatnonzero(view.leaf_value == 0)
-    assert len(tied) == 1
-    placed = place(view, rows, label, group)
-    for next_to_nothing in (0.0, 1e-14, -1e-14):
-        direction = np.ones(view.n_leaves)
-        direction[tied] = next_to_nothing
-        order = ShiftOrder(direction, np.array([0.0, 0.1, 1e6]), np.zeros((2, 2)), np.inf)
-        counts = order.replay(view, placed, n_jobs=1, verbose=0)
-        in_tied = placed.rows.weigh_cells(rows[:, 0] == 0)
-        expected = in_tied * (favorable == 1)  # this library gives a tie to the second class
-        other = view.leaf_score[view.leaf_value != 0].item() - order.positions > 0  # the rows of the other leaf
-        elsewhere = np.array([placed.rows.weigh_cells((rows[:, 0] == 1) & favored) for favored in other])
-        np.testing.assert_array_equal(counts - elsewhere, np.broadcast_to(expected, counts.shape))

@@ -9,7 +9,7 @@ from typing import Any
 
 from eifffel.ensembles._around import LAYERS, Around
 from eifffel.ensembles._averaged import AveragedView
-from eifffel.ensembles._base import EnsembleView, TreeStructure, sum_leaves
+from eifffel.ensembles._base import EnsembleView, NearTies, TreeStructure, sum_leaves
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
 from eifffel.exceptions import UnsupportedModelError
@@ -47,6 +47,7 @@ __all__ = [
     "BoostedView",
     "Column",
     "EnsembleView",
+    "NearTies",
     "TreeStructure",
     "find_view",
     "plain_columns",

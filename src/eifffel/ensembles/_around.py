@@ -2,9 +2,10 @@
 
 import copy
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 
 from eifffel.ensembles._columns import Column, plain_columns, trace_columns
@@ -22,11 +23,18 @@ class Cutoff:
     value : float
     positive : int
         Index of a class.
+    given : float or numpy.float64
+        The value as scikit-learn compares it: one of Python is rounded to the type of float32 scores.
     """
 
     method: str
     value: float
     positive: int
+    given: Any = field(repr=False, compare=False)
+
+    def reaches(self, score: np.ndarray) -> np.ndarray:
+        """Which scores of the class ``positive`` decide for it."""
+        return np.asarray(score >= self.given)
 
 
 class Layer(ABC):
@@ -102,7 +110,7 @@ class ThresholdLayer(Layer):
                 "set one between 0 and 1"
             )
         positive = 1 if label is None else model.classes_.tolist().index(label)
-        return Cutoff(method, float(value), positive)
+        return Cutoff(method, float(value), positive, value)
 
 
 class FrozenLayer(Layer):

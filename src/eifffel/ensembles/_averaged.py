@@ -8,9 +8,21 @@ import numpy as np
 
 from eifffel import _kernels
 from eifffel._parallel import run_threads, split_evenly
-from eifffel.ensembles._base import EnsembleView
+from eifffel.ensembles._base import EnsembleView, NearTies
 
 NEVER = np.int32(np.iinfo(np.int32).max)
+
+# How far, in grains, each leaf of a shifted ensemble leans to the side of ties. What the T leaves of a row have to
+# outweigh together: 5 * (2 * T + 8) grains for a tie of the original, whose own sum rounds and which the shift may move
+# by as much again, and 3 * T + 8 for the rounding of the shifted leaves and of the sums that say where a row is; that
+# is 13 * T + 48 in all.
+LEAN = 64
+# Steps are not taken beyond the shift at which all leaves would have to be scaled by less. A score that adds up short
+# fractions, which is 2**-10 / T or more, then still outweighs the lean of as many trees.
+LEAST_SCALE = 1e-3
+MOST_SHORT = 4096
+# Between the cut-off and the nearer end of all fractions, leaves must have so much room to be shifted.
+LEAST_ROOM = 1e-4
 
 
 class AveragedView(EnsembleView):
@@ -32,8 +44,18 @@ class AveragedView(EnsembleView):
     writable: np.ndarray
 
     @property
-    def shiftable(self) -> bool:
-        return bool(self.writable.all())
+    def unshiftable(self) -> str:
+        if not self.writable.all():
+            return (
+                "a tree of it saw rows of one class only and cannot hold another fraction; use strategy='leaf', or "
+                "train with larger samples"
+            )
+        if min(self._room) < LEAST_ROOM:
+            return (
+                f"the cut-off {self.cut:g} leaves them no room on one side; use strategy='leaf', or a cut-off between "
+                f"{LEAST_ROOM:g} and {1 - LEAST_ROOM:g}"
+            )
+        return ""
 
     @property
     @abstractmethod
@@ -89,14 +111,82 @@ class AveragedView(EnsembleView):
     def bias(self) -> float:
         return 0.0
 
+    # Shifted leaves are multiples of a grain so large that float64 adds them without rounding, in any order.
+
+    @property
+    def grain(self) -> float:
+        """What shifted leaves are multiples of: the sum of as many fractions as there are trees has 53 bits of it."""
+        return 2.0 ** (int(np.ceil(np.log2(self.n_trees))) - 52)
+
+    def _lean(self, amount: np.ndarray) -> np.ndarray:
+        """By how many grains each leaf of a shifted ensemble is raised, so that ties are decided for certain.
+
+        A row at the cut-off whose leaves the shift does not move would be decided by the rounding of its shifted
+        leaves. So they lean to the side that ties are on; where nothing is taken off any leaf, nobody may lose, and
+        rows that rounding may have put on the favourable side stay there.
+        """
+        if self.comparison in (_kernels.TIE_IS_FAVORABLE, _kernels.FAVORABLE_REACHES):
+            return np.full(self.n_leaves, LEAN)
+        if (amount > 0).any():
+            return np.full(self.n_leaves, -LEAN)
+        if self.comparison == _kernels.UNFAVORABLE_REACHES:
+            return np.full(self.n_leaves, LEAN)
+        # Rows of short fractions alone tie exactly, and a tie is unfavourable; one leaf of others outweighs them all.
+        short = self._short(10) & (self.n_trees <= MOST_SHORT)
+        return np.where(short, -LEAN, 2 * LEAN * self.n_trees)
+
+    def _short(self, bits: int) -> np.ndarray:
+        """Whether each leaf's fractions are binary fractions of so many digits."""
+        unfavorable, favorable = self.leaf_value.T * 2.0**bits
+        return (unfavorable == np.rint(unfavorable)) & (favorable == np.rint(favorable))
+
+    @property
+    def _room(self) -> tuple[float, float]:
+        """How far a leaf can be below and above the cut-off."""
+        return self.threshold, 1 - self.threshold
+
+    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        lean = self._lean(direction)
+        n, grain = self.n_trees, self.grain
+        size = n * float(np.abs(direction).max())  # of the shift, where 1 is the most that a fraction can be
+        # Leaves are scaled by at least 1 / (1 + reach * size / room) of the smaller room, and by at most five times as
+        # much as that of the larger.
+        tie, beyond = (2 * n + 8) * grain / n, self._beyond(lean)
+        return NearTies(
+            rounding=beyond,
+            growth=beyond * size / min(self._room),
+            favorable=self.sum_leaves(index, lean.astype(np.float64), n_jobs=n_jobs) > 0,
+            tie_rounding=tie,
+            tie_growth=tie * size / max(self._room),
+        )
+
+    def _beyond(self, lean: np.ndarray) -> float:
+        """The largest score, before leaves are scaled, that the lean and the rounding of leaves can outweigh."""
+        n = self.n_trees
+        return 1.01 * (n * float(np.abs(lean).max()) + 3 * n + 8) * self.grain / n
+
+    def decide_shifted(
+        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+    ) -> np.ndarray:
+        favorable = np.empty(len(row), bool)
+        for at in np.unique(reach):
+            pairs = np.flatnonzero(reach == at)
+            leaf_value, _ = self.shift(at * direction)
+            # No sum of these leaves rounds, so that their order does not matter.
+            mean = leaf_value[index[:, row[pairs]].T + self.leaf_offset[:-1]].sum(axis=1) / self.n_trees
+            favorable[pairs] = self._decide_fractions(*mean.T)
+        return favorable
+
+    def farthest(self, direction: np.ndarray) -> float:
+        size = self.n_trees * float(np.abs(direction).max())
+        return (1 / LEAST_SCALE - 1) * min(self._room) / size if size else np.inf
+
     @property
     def rounding(self) -> float:
-        return (self.n_trees + 4) * 2.0**-48
+        return self._beyond(np.array([LEAN]))
 
     def rounding_along(self, direction: np.ndarray) -> float:
-        # Leaves that leave [0, 1] are scaled, and scores with them; rounding is not.
-        room = min(self.threshold, 1 - self.threshold)
-        return self.rounding * self.n_trees * float(np.abs(direction).max()) / room
+        return self._beyond(self._lean(direction)) * self.n_trees * float(np.abs(direction).max()) / min(self._room)
 
     # Fixed point: integers add up to the same sum in any order.
 
@@ -116,8 +206,7 @@ class AveragedView(EnsembleView):
 
         0 and 1 are, so rows of pure leaves, whose ties are frequent, need no second look.
         """
-        unfavorable, favorable = self.leaf_value.T * 2.0**20
-        return (unfavorable == np.rint(unfavorable)) & (favorable == np.rint(favorable))
+        return self._short(20)
 
     @property
     def fixed_rounding(self) -> int:
@@ -179,14 +268,11 @@ class AveragedView(EnsembleView):
 
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         # Scaling all leaves about the cut-off changes no decision and brings every fraction into [0, 1].
-        cut = self.threshold
+        cut, grain, lean = self.threshold, self.grain, self._lean(amount)
         away = self.leaf_value[:, 1] - cut - self.n_trees * amount
-        room = np.where(away > 0, 1 - cut, cut)
+        spare = (float(np.abs(lean).max()) + 1) * grain
+        below, above = (side - spare for side in self._room)
         with np.errstate(divide="ignore"):
-            scale = float(min(1.0, np.min(room / np.abs(away))))
-        favorable = cut + scale * away
-        if self.comparison in (_kernels.TIE_IS_FAVORABLE, _kernels.FAVORABLE_REACHES) and (amount <= 0).all():
-            # Where nothing is taken off, rounding must not take a tie away: more than it can, and no more than is told.
-            favorable += self.rounding / 8
-        favorable = np.clip(favorable, 0, 1)
+            scale = float(min(1.0, np.min(np.where(away > 0, above, below) / np.abs(away))))
+        favorable = (np.rint(cut / grain) + np.rint(scale * away / grain) + lean) * grain
         return np.column_stack([1 - favorable, favorable]), scale

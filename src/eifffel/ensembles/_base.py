@@ -2,7 +2,7 @@
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -36,6 +36,28 @@ class TreeStructure:
     feature: np.ndarray
     threshold: np.ndarray
     missing_left: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class NearTies:
+    """Which rows of a shifted ensemble are so near its cut-off that the sign of their score does not decide them.
+
+    With ``reach * direction`` taken off the leaf scores, a row is decided by the sign of its score where that is
+    further than ``rounding + reach * growth`` from 0. Within ``tie_rounding + reach * tie_growth`` it is decided as
+    ``favorable`` says. Between the two, `EnsembleView.decide_shifted` tells.
+
+    Attributes
+    ----------
+    rounding, growth, tie_rounding, tie_growth : float or ndarray of shape (n_rows,)
+    favorable : ndarray of shape (n_rows,), or None
+        ``None`` stands for the decisions of the original model.
+    """
+
+    rounding: float | np.ndarray
+    growth: float | np.ndarray
+    favorable: np.ndarray | None
+    tie_rounding: float | np.ndarray
+    tie_growth: float | np.ndarray
 
 
 class EnsembleView(ABC):
@@ -161,7 +183,10 @@ class EnsembleView(ABC):
     @property
     @abstractmethod
     def rounding(self) -> float:
-        """The largest score whose sign the model, adding in its own type and order, might see otherwise."""
+        """The largest score whose sign the model, adding in its own type and order, might well see otherwise.
+
+        Crossings that are nearer to each other make one step. `near_ties` is what decides.
+        """
 
     @abstractmethod
     def rounding_along(self, direction: np.ndarray) -> float:
@@ -174,6 +199,27 @@ class EnsembleView(ABC):
     @abstractmethod
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         """The leaf values with ``amount`` taken off the score of each leaf, and the factor they were scaled by."""
+
+    @abstractmethod
+    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        """Which rows in these leaves are near the cut-off once leaves are shifted along ``direction``."""
+
+    @abstractmethod
+    def decide_shifted(
+        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+    ) -> np.ndarray:
+        """What shifted ensembles decide about rows near their cut-offs; exactly as their ``predict``.
+
+        Entry ``k`` is the decision about row ``row[k]`` of ``index`` and ``X`` with ``reach[k] * direction`` taken off
+        the leaf scores. Raises `FeaturesNeededError` where the model must be asked and ``X`` is not there.
+        """
+
+    def farthest(self, direction: np.ndarray) -> float:
+        """How far leaves can be shifted along ``direction``."""
+        return np.inf
+
+    decides_quickly: ClassVar[bool] = False
+    """Whether `decide_shifted` takes no longer for many ``reach`` than for one."""
 
     def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """By how much the score of each leaf can be lowered and raised before all must be scaled by less."""
@@ -210,9 +256,9 @@ class EnsembleView(ABC):
     # What follows from it.
 
     @property
-    def shiftable(self) -> bool:
-        """Whether the score of every leaf can be changed by any amount."""
-        return True
+    def unshiftable(self) -> str:
+        """Why the score of some leaf cannot be changed, and what to do; empty where all can be."""
+        return ""
 
     @property
     def n_trees(self) -> int:
@@ -245,6 +291,18 @@ class EnsembleView(ABC):
     def sum_leaves(self, index: np.ndarray, value: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """The sum of ``value``, one entry per leaf of the ensemble, over the leaves of each row."""
         return sum_leaves(index, self.leaf_offset, value, n_jobs=n_jobs)
+
+    def sum_sizes(self, index: np.ndarray, value: np.ndarray, start: float, *, n_jobs: int | None = None) -> np.ndarray:
+        """How large the numbers are that summing ``value`` over the leaves of a row goes through, added up.
+
+        These are what is added, and what it adds up to after each tree, beginning at ``start``. The rounding of the sum
+        goes by them.
+        """
+
+        def fill(part: slice, total: np.ndarray) -> None:
+            _kernels.sum_sizes(index, part.start, part.stop, self.leaf_offset, value, start, total)
+
+        return _sum_rows(fill, index, n_jobs, "sizes of sums")
 
     def row_scores(self, index: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """The score of each row by its leaves; above 0 the decision is favourable."""
@@ -327,11 +385,19 @@ class EnsembleView(ABC):
 
 def sum_leaves(index: np.ndarray, offset: np.ndarray, value: np.ndarray, *, n_jobs: int | None) -> np.ndarray:
     """The sum of ``value`` over the leaves of each row, tree after tree."""
-    total = np.zeros(index.shape[1])
-    n_jobs = jobs_for(index.size, n_jobs)
 
-    def fill(part: slice) -> None:
+    def fill(part: slice, total: np.ndarray) -> None:
         _kernels.sum_leaves(index, part.start, part.stop, offset, value, total)
 
-    run_threads(fill, split_evenly(len(total), n_jobs), n_jobs=n_jobs, verbose=0, description="sums over leaves")
+    return _sum_rows(fill, index, n_jobs, "sums over leaves")
+
+
+def _sum_rows(
+    fill: Callable[[slice, np.ndarray], None], index: np.ndarray, n_jobs: int | None, description: str
+) -> np.ndarray:
+    """A number for each row, which ``fill`` adds to zeros, part by part."""
+    total = np.zeros(index.shape[1])
+    n_jobs = jobs_for(index.size, n_jobs)
+    parts = split_evenly(len(total), n_jobs)
+    run_threads(lambda part: fill(part, total), parts, n_jobs=n_jobs, verbose=0, description=description)
     return total

@@ -7,7 +7,9 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
-from eifffel.ensembles._base import EnsembleView
+from eifffel.ensembles._around import Around
+from eifffel.ensembles._base import EnsembleView, NearTies
+from eifffel.exceptions import FeaturesNeededError
 
 
 class BoostedView(EnsembleView):
@@ -111,6 +113,41 @@ class BoostedView(EnsembleView):
 
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         return self.leaf_value - self._sign * amount, 1.0
+
+    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        # A row of which no leaf moves is decided as before, to the last bit.
+        moves = self.sum_leaves(index, (direction != 0).astype(np.float64), n_jobs=n_jobs) > 0
+        rounding, growth = self._score_errors(index, direction, n_jobs=n_jobs)
+        return NearTies(rounding, growth, None, np.where(moves, -np.inf, np.inf), 0.0)
+
+    def _score_errors(
+        self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
+    ) -> tuple[float | np.ndarray, float | np.ndarray]:
+        """The most by which the model's own score of each row may differ, and how much more per ``direction``."""
+        return self.rounding, self.rounding_along(direction)
+
+    def decide_shifted(
+        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+    ) -> np.ndarray:
+        if X is None:
+            raise FeaturesNeededError("rows are near the cut-off, and the model must be asked about them")
+        favorable = np.empty(len(row), bool)
+        for at in np.unique(reach):  # how its leaves add up, and how a score at the cut-off is decided, it knows
+            pairs = np.flatnonzero(reach == at)
+            around = Around(self.write(self.shift(at * direction)[0]))
+            written = type(self)(around.ensemble, around, self.classes.tolist()[self.favorable])
+            favorable[pairs] = written.model_decides(_safe_indexing(X, row[pairs]))
+        return favorable
+
+    def _divide(self, leaf_value: np.ndarray, factor: Any, original: np.ndarray) -> np.ndarray:
+        """Leaf values as a library stores them that multiplies them with ``factor``, given its ``original`` ones.
+
+        A value that is not changed is the original to the last bit, and one that is raised is not below it.
+        """
+        stored = (leaf_value / factor).astype(original.dtype)
+        above = (leaf_value > self.leaf_value) == (np.asarray(factor) > 0)
+        stored = np.where(above, np.maximum(stored, original), np.minimum(stored, original))
+        return np.where(leaf_value == self.leaf_value, original, stored)
 
 
 def constrains(constraints: Any) -> bool:

@@ -103,7 +103,7 @@ class CatBoostView(BoostedView):
         return self.around.rewrap(self._set_leaves(stored))
 
     def _write(self, leaf_value: np.ndarray) -> Any:
-        return self._set_leaves(leaf_value / self.scale)
+        return self._set_leaves(self._divide(leaf_value, self.scale, self.stored_leaves))
 
     def _set_leaves(self, stored: np.ndarray) -> Any:
         model = self._copy()

@@ -23,8 +23,10 @@ class GradientBoostingView(BoostedView):
         self._trees = [tree.tree_ for tree in model.estimators_[:, 0]]
         nodes = [np.flatnonzero(tree.children_left == -1) for tree in self._trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
-        values = [tree.value[leaves, 0, 0] for tree, leaves in zip(self._trees, nodes, strict=True)]
-        self.leaf_value = model.learning_rate * np.concatenate(values)
+        self._stored = np.concatenate(
+            [tree.value[leaves, 0, 0] for tree, leaves in zip(self._trees, nodes, strict=True)]
+        )
+        self.leaf_value = model.learning_rate * self._stored
         no_row = np.zeros((1, model.n_features_in_), np.float32)
         self.raw_bias = float(model._raw_predict_init(no_row)[0, 0])
 
@@ -61,7 +63,8 @@ class GradientBoostingView(BoostedView):
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         model = copy.deepcopy(self.model)
+        stored = self._divide(leaf_value, model.learning_rate, self._stored)
         for t, tree in enumerate(model.estimators_[:, 0]):
             leaves = slice(self.leaf_offset[t], self.leaf_offset[t + 1])
-            tree.tree_.value[self.leaf_node[leaves], 0, 0] = leaf_value[leaves] / model.learning_rate
+            tree.tree_.value[self.leaf_node[leaves], 0, 0] = stored[leaves]
         return model

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
+from eifffel import _kernels
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import BoosterView
@@ -45,10 +47,15 @@ class XGBoostView(BoosterView):
         trees = self._used_trees(learner)
         nodes = [_leaves_of(tree) for tree in trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
-        values = [_float32(tree["split_conditions"])[leaves] for tree, leaves in zip(trees, nodes, strict=True)]
+        values = [
+            np.asarray(tree["split_conditions"], np.float32)[leaves] for tree, leaves in zip(trees, nodes, strict=True)
+        ]
+        self._stored = np.concatenate(values)
         drop = _float32(learner["gradient_booster"].get("weight_drop", np.ones(self.n_trees)))[: self.n_trees]
         self._weight = drop[self.leaf_tree]
-        self.leaf_value = np.concatenate(values) * self._weight
+        self.leaf_value = self._stored.astype(np.float64) * self._weight
+        # XGBClassifier predicts with dart in another way than a Booster does.
+        self._takes_off_bias = not self._is_bare and learner["gradient_booster"]["name"] == "dart"
         self.raw_bias = _bias_of(document)
 
     @staticmethod
@@ -109,6 +116,57 @@ class XGBoostView(BoosterView):
         # trees. The worst case would count so many scores as rounding that no step lay between crossings.
         return 2**-23 * float(np.sqrt(self.n_trees)) * max(1.0, largest / 8)
 
+    # Scores of float32 are near a cut-off so often that the sums are made here as XGBoost makes them, not asked for.
+
+    decides_quickly = True
+
+    def _score_errors(
+        self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        unit = float(np.finfo(np.float32).eps)  # twice the rounding of one sum, for leaves are rounded too
+        bias = abs(self.raw_bias) * (2 + self.n_trees * self._takes_off_bias)
+        rounding = unit * (self.sum_sizes(index, self.leaf_value, self.raw_bias, n_jobs=n_jobs) + bias)
+        return rounding + self._probability_rounding(), unit * self.sum_sizes(index, direction, 0.0, n_jobs=n_jobs)
+
+    def decide_shifted(
+        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+    ) -> np.ndarray:
+        raw = np.full(len(row), self.raw_bias, np.float32)
+        _kernels.sum_shifted(
+            index,
+            row,
+            self._sign * reach,
+            self.leaf_offset,
+            self.leaf_value,
+            direction,
+            self._weight,
+            self._stored,
+            np.float32(self.raw_bias if self._takes_off_bias else 0),
+            raw,
+        )
+        second = raw > self._cut
+        near = np.abs(raw - self._cut) <= self._probability_rounding()
+        if near.any():
+            second[near] = self._decide_raw(raw[near])
+        return second == (self.favorable == 1)
+
+    def _decide_raw(self, raw: np.ndarray) -> np.ndarray:
+        """Whether rows of these raw scores get the second class, as XGBoost and what stands around it decide."""
+        none = np.zeros((len(raw), self._booster.num_features()), np.float32)
+        matrix = import_module("xgboost").DMatrix(none, base_margin=raw)
+        probability = self._without_leaves.predict(matrix, iteration_range=self._iterations, validate_features=False)
+        cutoff = self.around.cutoff
+        if cutoff is None:
+            return np.asarray(probability > 0.5)
+        return cutoff.reaches(probability if cutoff.positive == 1 else 1 - probability) == (cutoff.positive == 1)
+
+    @cached_property
+    def _without_leaves(self) -> Any:
+        """A Booster of which every score is the margin that it is given."""
+        booster = self._copy_booster()
+        booster.load_model(bytearray(self._document(np.zeros(self.n_leaves, np.float32))))
+        return booster
+
     def _matrix(self, X: Any) -> Any:
         """Rows as XGBoost's DMatrix; rows without names of columns get those of the booster."""
         missing, n_jobs = getattr(self.model, "missing", np.nan), getattr(self.model, "n_jobs", None)
@@ -134,18 +192,17 @@ class XGBoostView(BoosterView):
         return self._predict(X, output_margin=True)
 
     def _splits(self) -> Iterable[Any]:
-        yield self._document(np.zeros(self.n_leaves))
+        yield self._document(np.zeros(self.n_leaves, np.float32))
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         booster = self._copy_booster()
-        booster.load_model(bytearray(self._document(leaf_value)))
+        booster.load_model(bytearray(self._document(self._divide(leaf_value, self._weight, self._stored))))
         booster.load_config(self._booster.save_config())  # load_model forgets the parameters
         return self._around_booster(booster)
 
-    def _document(self, leaf_value: np.ndarray) -> bytes:
-        """The model as JSON with these leaf values."""
-        document = json.loads(self._raw)
-        stored = (leaf_value / self._weight).astype(np.float32).tolist()
+    def _document(self, leaves: np.ndarray) -> bytes:
+        """The model as JSON that stores these leaves."""
+        document, stored = json.loads(self._raw), leaves.tolist()
         for t, tree in enumerate(self._used_trees(document["learner"])):
             for leaf in range(self.leaf_offset[t], self.leaf_offset[t + 1]):
                 tree["split_conditions"][self.leaf_node[leaf]] = stored[leaf]
@@ -176,9 +233,10 @@ def _bias_of(document: dict[str, Any]) -> float:
     """The log-odds of base_score, computed in float32; since version 3.1 a list holds it."""
     probability = np.ravel(json.loads(document["learner"]["learner_model_param"]["base_score"])).astype(np.float32)[0]
     one = np.float32(1)
+    # XGBoost's logarithm of float32 is that of float64, rounded; NumPy's own is not always.
     if document["version"] >= [3, 2]:  # of the library, not of the one that trained the model
         probability = np.clip(probability, np.float32(1e-6), one - np.float32(1e-6))
-    return float(-np.log(one / probability - one))
+    return float(np.float32(-np.log(np.float64(one / probability - one))))
 
 
 def _refuse_if(condition: bool, model: Any, what: str) -> None:

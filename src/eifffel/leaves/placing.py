@@ -209,6 +209,10 @@ class RowsInLeaves:
         placed = self.placed.map(PlacedRows.swap_groups)
         return RowsInLeaves(self.given, self.checked, placed, replace(self.placing, coding=coding))
 
+    def with_features(self) -> "RowsInLeaves":
+        """The same rows, of which all features are at hand in a pass."""
+        return RowsInLeaves.of(self.given, self.placing)
+
     def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
         """A pass over the rows; see `Batches.reduce`."""
         return self._found(self.placed.reduce(work, merge, Bar(description, self.placing.verbose), self.n_rows))

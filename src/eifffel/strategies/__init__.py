@@ -203,16 +203,13 @@ def resolve_strategy(
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     if strategy == AUTO:
         several = constraint is not None and len(constraint.pairs) > 1
-        can_shift = isinstance(view, EnsembleView) and view.shiftable
+        can_shift = isinstance(view, EnsembleView) and not view.unshiftable
         return "leaf" if view.votes and not (several and can_shift) else "shift"
     if STRATEGIES[strategy].flips and not view.votes:
         raise UnsupportedModelError(
             f"strategy={strategy!r} flips leaves, and those of a boosted ensemble are corrections to the trees before "
             "them, not votes: flipped, they spoil its decisions. Use strategy='shift', or 'auto', which is shift here"
         )
-    if strategy == "shift" and isinstance(view, EnsembleView) and not view.shiftable:
-        raise UnsupportedModelError(
-            "strategy='shift' moves every leaf, and a tree of it saw rows of one class only and cannot hold another "
-            "fraction; use strategy='leaf', or train with larger samples"
-        )
+    if strategy == "shift" and isinstance(view, EnsembleView) and view.unshiftable:
+        raise UnsupportedModelError(f"strategy='shift' moves every leaf, and {view.unshiftable}")
     return strategy

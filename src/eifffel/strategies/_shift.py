@@ -9,15 +9,17 @@ Of one difference of two rates the weights are known: one over the share of each
 are not, and `_weighing` finds them.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
 from eifffel import _kernels
 from eifffel.constraints import Constraint
-from eifffel.ensembles import EnsembleView
+from eifffel.ensembles import EnsembleView, NearTies
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.kinds import MOST_KINDS
@@ -34,6 +36,9 @@ BOUNDED_ITERATIONS = 15
 UP_ITERATIONS = 40
 # A row that the direction pulls less than this, relative to the most that it could pull one, makes no step.
 NO_PULL = 1e-10
+# Steps at which the model itself may have to be asked about rows near its cut-off, and such rows at once.
+MOST_ASKED = 100
+PAIRS_AT_ONCE = 10_000_000
 # Steps where not all rows are at hand, whose crossings would make more.
 GRID = 10_000
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
@@ -86,11 +91,31 @@ class ShiftOrder(EditOrder):
         self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
     ) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
-        growth = view.rounding_along(self.score)
-        reach = _between_crossings(start, pull, self._is_moved(view, pull), view.rounding, growth)
+        moved = np.abs(pull) > NO_PULL * view.largest_sum(self.score)
+        reach = _between_crossings(start, pull, moved, view.rounding, view.rounding_along(self.score))
+        reach = reach[reach <= view.farthest(self.score)]
+        if not view.decides_quickly:
+            reach = self._ask_less(reach, start, pull, view.near_ties(index, self.score, n_jobs=n_jobs))
         if some and len(reach) > GRID + 1:  # as many crossings of the sample between any two
             reach = reach[np.append(0, np.linspace(1, len(reach) - 1, GRID).astype(np.intp))]
         return replace(self, reach=reach)
+
+    def _ask_less(self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies) -> np.ndarray:
+        """The same steps without some of those at which the model must be asked about rows, if these are many."""
+        begin, end = _steps_within(reach, start, pull, near.rounding, near.growth)
+        sure_begin, sure_end = _steps_within(reach, start, pull, near.tie_rounding, near.tie_growth)
+        n_asked = np.zeros(len(reach) + 1, np.int64)
+        sure_begin, sure_end = (np.clip(step, begin, end) for step in (sure_begin, sure_end))
+        for low, high in ((begin, sure_begin), (sure_end, end)):
+            np.add.at(n_asked, low, 1)
+            np.add.at(n_asked, high, -1)
+        asked = np.flatnonzero(np.cumsum(n_asked[:-1]))
+        if len(asked) <= MOST_ASKED:
+            return reach
+        kept = np.ones(len(reach), bool)
+        kept[asked] = False
+        kept[asked[np.linspace(0, len(asked) - 1, MOST_ASKED).astype(np.intp)]] = True
+        return reach[kept]
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
         if np.isfinite(self.aim):  # what is foretold of several differences is how people are weighed, not a group
@@ -137,24 +162,86 @@ class ShiftOrder(EditOrder):
         rows = placed.rows
         start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
         first = placed.decide(view, n_jobs=n_jobs)
-        moved = self._is_moved(view, pull)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            crossing = np.where(moved, start / pull, np.inf)
-        # Never, where it lies behind.
-        step = np.searchsorted(self.positions, np.where(crossing >= 0, crossing, np.inf), side="left")
-        # A row at the threshold that no step moves stays as the model decides it.
-        before = np.where(~moved & (np.abs(start) <= view.rounding), first, start > 0)
+        near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
+        begin, end = _steps_within(self.reach, start, pull, near.rounding, near.growth)
+        between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
-        _kernels.count_crossings(first, before, pull < 0, np.maximum(step, 1), rows.cell, rows.weight, changes)
+        _kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
+        self._count_near(view, placed, start, pull, near, between, begin, end, changes)
         return cumulate([changes], rows.n_labels)
+
+    def _count_near(
+        self,
+        view: EnsembleView,
+        placed: PlacedRows,
+        start: np.ndarray,
+        pull: np.ndarray,
+        near: NearTies,
+        between: np.ndarray,
+        begin: np.ndarray,
+        end: np.ndarray,
+        changes: np.ndarray,
+    ) -> None:
+        """Put right what ``changes`` has of the steps at which neither the sign nor the side of ties decides a row."""
+        some = np.flatnonzero(end > begin)
+        of_some = (
+            limit if np.ndim(limit) == 0 else np.asarray(limit)[some] for limit in (near.tie_rounding, near.tie_growth)
+        )
+        sure_begin, sure_end = _steps_within(self.reach, start[some], pull[some], *of_some)
+        begin, end, cell, weight = begin[some], end[some], placed.rows.cell, placed.rows.weight
+        sure_begin, sure_end = (np.clip(step, begin, end) for step in (sure_begin, sure_end))
+        last = changes.shape[1] - 1
+        for low, high in ((begin, sure_begin), (sure_end, end)):
+            for part in _blocks(high - low):
+                row = np.repeat(some[part], high[part] - low[part])
+                step = _count_up(low[part], high[part])
+                decided = view.decide_shifted(self.score, self.reach[step], placed.index, row, placed.X)
+                wrong = np.flatnonzero(decided != between[row])
+                row, step = row[wrong], step[wrong]
+                more = np.where(decided[wrong], weight[row], -weight[row])
+                np.add.at(changes, (cell[row], step), more)
+                on = step < last
+                np.add.at(changes, (cell[row[on]], step[on] + 1), -more[on])
 
     def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """The score of each row and what lambda takes off it: ``start - lambda * pull``."""
         return view.row_scores(index, n_jobs=n_jobs), view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
-    def _is_moved(self, view: EnsembleView, pull: np.ndarray) -> np.ndarray:
-        """Whether the direction pulls each row at all."""
-        return np.abs(pull) > NO_PULL * view.largest_sum(self.score)
+
+def _steps_within(
+    reach: np.ndarray, start: np.ndarray, pull: np.ndarray, rounding: float | np.ndarray, growth: float | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The steps from 1 on at which ``start - lambda * pull`` is within ``rounding + lambda * growth`` of 0.
+
+    They follow each other: the first of them, and the one after the last.
+    """
+    toward, size = np.where(pull < 0, -start, start), np.abs(pull)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # toward - lambda * size <= rounding + lambda * growth
+        low = (toward - rounding) / (size + growth)
+        # toward - lambda * size >= -(rounding + lambda * growth)
+        slope, room = size - growth, toward + rounding
+        bound = room / slope
+        high = np.where(slope > 0, bound, np.where((slope == 0) & (room < 0), -np.inf, np.inf))
+        low = np.where(slope < 0, np.maximum(low, bound), low)
+    low = np.where(np.isnan(low), -np.inf, low)  # 0 / 0
+    begin = np.maximum(np.searchsorted(reach, low, side="left"), 1)
+    return begin, np.maximum(np.searchsorted(reach, high, side="right"), begin)
+
+
+def _blocks(sizes: np.ndarray) -> Iterator[np.ndarray]:
+    """The places of those that have a size, in blocks of about so many that they fit into memory."""
+    places = np.flatnonzero(sizes)
+    block = np.cumsum(sizes[places]) // PAIRS_AT_ONCE
+    for begin, end in pairwise([*np.flatnonzero(np.diff(block, prepend=-1)), len(places)]):
+        yield places[begin:end]
+
+
+def _count_up(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """From each ``low`` up to below ``high``, one after another."""
+    sizes = high - low
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1]) - np.repeat(ends - sizes, sizes) + np.repeat(low, sizes)
 
 
 def _between_crossings(
