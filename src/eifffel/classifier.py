@@ -1,6 +1,7 @@
 """EiFFFeLClassifier: fit an ensemble, trace its path, choose a step. It owns no algorithm."""
 
 import copy
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -76,6 +77,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
     favorable : label or set of labels, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans. With a set, the estimator is trained on 1
         for the labels in it and 0 for all others, and predicts that.
+    monotone : dict, optional
+        Of a frozen estimator, the features on which it was trained to be monotone, as in `trace_path`.
     random_state : int, RandomState instance or None
         For the split into training and selection rows.
     n_jobs : int, optional
@@ -137,6 +140,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         rule: str = "first",
         privileged: Any = None,
         favorable: Any = None,
+        monotone: Mapping[Any, int] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -158,6 +162,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self.rule = rule
         self.privileged = privileged
         self.favorable = favorable
+        self.monotone = monotone
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -258,6 +263,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
             min_group_rows=self.min_group_rows,
             keep_apart=self.confidence is not None,
             favorable=favorable,
+            # One that is trained here says so itself.
+            monotone={} if self.monotone is None and not self._frozen else self.monotone,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

@@ -43,6 +43,7 @@ def trace_path(
     keep_apart: bool = False,
     privileged: Any = None,
     favorable: Any = None,
+    monotone: Mapping[Any, int] | None = None,
     sample_weight: Any = None,
     client: Any = None,
     verbose: int = 0,
@@ -66,7 +67,7 @@ def trace_path(
         By default the current one.
     select_on, sample_weight : optional
         Dask collections likewise.
-    strategy, direction, constraint, combine, min_group_rows, missing, keep_apart, privileged, favorable
+    strategy, direction, constraint, combine, min_group_rows, missing, keep_apart, privileged, favorable, monotone
         As in `eifffel.trace_path`.
     verbose : int
         Above 0, a progress bar counts partitions.
@@ -119,6 +120,7 @@ def trace_path(
         min_group_rows=min_group_rows,
         keep_apart=keep_apart,
         favorable=favorable,
+        monotone=monotone,
         n_jobs=1,
         verbose=verbose,
     )

@@ -105,6 +105,13 @@ class IndistinctGroupsWarning(UserWarning):
     """
 
 
+class HiddenMonotoneWarning(UserWarning):
+    """The model looks as if it had been trained to be monotone, and its file would not say so; an edit may break that.
+
+    Say ``monotone={}`` if it was not, or name the features, and it is refused.
+    """
+
+
 class NarrowProbabilitiesWarning(UserWarning):
     """The probabilities of an edited forest lie much nearer the cut-off than before.
 

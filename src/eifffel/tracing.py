@@ -1,15 +1,16 @@
 """trace_path: model and rows -> leaf counts -> order of edits -> path."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_n_jobs, check_number, equal, listed
+from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, equal, listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
-from eifffel.ensembles import EnsembleView, find_view, read_classes, view_ensemble
-from eifffel.exceptions import PrivilegedGroupWarning, warn_caller
+from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monotone, view_ensemble
+from eifffel.exceptions import HiddenMonotoneWarning, PrivilegedGroupWarning, UnsupportedModelError, warn_caller
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.measuring import measure_rows
@@ -48,6 +49,7 @@ def trace_path(
     keep_apart: bool = False,
     privileged: Any = None,
     favorable: Any = None,
+    monotone: Mapping[Any, int] | None = None,
     sample_weight: Any = None,
     memory_budget: float = MEMORY_BUDGET,
     n_jobs: int | None = None,
@@ -111,6 +113,10 @@ def trace_path(
         The favourable class; by default the larger of 0/1, -1/1 or booleans. A set makes ``y`` of several labels
         binary, for a model that was trained on 0 and 1, where 1 stands for those in the set. Where the labels are words
         and the model's are 0 and 1, as a Booster's are, the word for 1.
+    monotone : dict, optional
+        Features on which the model was trained to be monotone, with 1 (rising) or -1 (falling), and ``{}`` for none.
+        An edit would break that, and such a model is refused. Models say so themselves, but for those that were read
+        from a file of XGBoost, which does not hold it; where one looks monotone, a warning asks.
     sample_weight : array-like of shape (n_rows,), optional
         Weights count the scoring rows. Of a table, the name of a column.
     memory_budget : float
@@ -138,6 +144,8 @@ def trace_path(
     -----
     PrivilegedGroupWarning
         If the model does not favour the group given as privileged.
+    HiddenMonotoneWarning
+        If the model looks as if it had been trained to be monotone, and ``monotone`` does not say.
     IndistinctGroupsWarning
         If a shift would cost much, because the leaves hardly tell the groups apart.
 
@@ -177,6 +185,7 @@ def trace_path(
         min_group_rows=min_group_rows,
         keep_apart=keep_apart,
         favorable=favorable,
+        monotone=monotone,
         memory_budget=memory_budget,
         n_jobs=n_jobs,
         verbose=verbose,
@@ -220,6 +229,7 @@ def trace_batches(
     min_group_rows: int = MIN_GROUP_ROWS,
     keep_apart: bool = False,
     favorable: Any = None,
+    monotone: Mapping[Any, int] | None = None,
     memory_budget: float = MEMORY_BUDGET,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -237,7 +247,7 @@ def trace_batches(
     check_constraint(constraint)
     grouping = {"combine": combine, "missing": missing, "privileged": privileged}
     task = _read_task(
-        model, scoring, selection, groups, grouping, strategy, constraint, min_group_rows, favorable, verbose
+        model, scoring, selection, groups, grouping, strategy, constraint, min_group_rows, favorable, monotone, verbose
     )
     work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
     task, scored, chosen_on = _place(task, scoring, selection, memory_budget, **work)
@@ -300,6 +310,7 @@ def _read_task(
     constraint: str,
     min_group_rows: int,
     favorable: Any,
+    monotone: Mapping[Any, int] | None,
     verbose: int,
 ) -> Task:
     """What there is to count, before anything is; mistakes are told here."""
@@ -307,7 +318,9 @@ def _read_task(
     classes = read_classes(model)
     # The labels of a table may be others than those of the model, and stand for them.
     known = favorable is None or any(equal(favorable, label) for label in classes)
-    view = view_ensemble(model, favorable=favorable) if known else None
+    view = view_ensemble(model, favorable=favorable if known else classes[1])
+    if monotone is not None:
+        _refuse_monotone(model, read_monotone(monotone, view.feature_names))
     missing = grouping["missing"] if groups is None else groups.missing
     survey = survey_batches(scoring, missing, rows=SCORING, verbose=verbose)
     if survey.labels is None:
@@ -316,7 +329,9 @@ def _read_task(
     if groups is None:
         groups = make_groups(survey.values, also=None if selection is None else others.values, **grouping)
     favorable, good = split_favorable(favorable, survey.labels, classes)
-    view = view_ensemble(model, favorable=favorable) if view is None else view
+    view = view if known else view_ensemble(model, favorable=favorable)
+    if monotone is None:
+        _ask_if_monotone(view, groups.names)
     resolve_strategy(strategy, view)
     label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())
     asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
@@ -326,6 +341,33 @@ def _read_task(
             "their y"
         )
     return Task(view, Coding(view.classes, view.favorable, groups, label_sets), asked, survey, others)
+
+
+def _refuse_monotone(model: Any, constrained: dict[str, int]) -> None:
+    if constrained:
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} is monotone in {_in_words(constrained)}, and editing leaves breaks such "
+            "constraints; train it without them"
+        )
+
+
+def _ask_if_monotone(view: EnsembleView, sensitive: Sequence[str]) -> None:
+    """Warn of features on which the model may have been trained to be monotone, without saying so."""
+    found = {name: sign for name, sign in view.hidden_monotone().items() if name not in sensitive}
+    if found:
+        warn_caller(
+            f"this {type(view.model).__name__} looks as if it had been trained to be monotone, in {_in_words(found)}: "
+            "of any two leaves that lie apart there alone, none is out of order. A file of XGBoost does not say it, "
+            "and an edit would break it. If it was not, say monotone={}; if it was, name the features in monotone, "
+            "with 1 or -1, and it is refused",
+            HiddenMonotoneWarning,
+        )
+
+
+def _in_words(constrained: dict[str, int]) -> str:
+    words = [f"{name!r} ({'rising' if sign > 0 else 'falling'})" for name, sign in list(constrained.items())[:SHOWN]]
+    more = len(constrained) - len(words)
+    return ", ".join(words) + (f" and {more} more" if more else "")
 
 
 def _place(

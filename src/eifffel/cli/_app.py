@@ -102,6 +102,14 @@ Features = Annotated[
     str | None,
     typer.Option(help="The columns that the model takes, in its order, separated by commas; if it knows no names."),
 ]
+Monotone = Annotated[
+    str | None,
+    typer.Option(
+        help="Features on which the model was trained to be monotone, if its file does not say so (XGBoost's): 1 for "
+        "rising, -1 for falling, as in arrears:-1,income:1; or none. A monotone model is refused.",
+        metavar="COLUMN:SIGN",
+    ),
+]
 Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
 Epsilon = Annotated[
     float | None,
@@ -231,6 +239,10 @@ OPTIONS = {
     "a larger min_group_rows": "a larger --min-group-rows",
     "people of one label; give y": "people of one label; name their column with --target",
     "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
+    "say monotone={}": "say --monotone none",
+    "name the features in monotone, with 1 or -1, and": "name the features with --monotone, as in arrears:-1, and",
+    "monotone must": "--monotone must",
+    "monotone names": "--monotone names",
     "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
 }
 

@@ -110,6 +110,23 @@ def _read_costs(text: str) -> list[list[float]]:
     return [[a, b], [c, d]]
 
 
+def read_monotone(text: str | None) -> dict[str, int] | None:
+    """Features and signs out of a text such as ``"arrears:-1,income:1"``, or ``"none"``."""
+    if text is None:
+        return None
+    parts = [] if text.strip() == "none" else text.split(",")
+    signs = {"1": 1, "+1": 1, "-1": -1, "0": 0}
+    found = {}
+    for part in parts:
+        name, _, sign = part.rpartition(":")
+        if not name.strip() or sign.strip() not in signs:
+            raise ValueError(
+                f"--monotone must be features with 1 or -1, as in arrears:-1,income:1, or none, got {text!r}"
+            )
+        found[name.strip()] = signs[sign.strip()]
+    return found
+
+
 def edit(
     table: Labelled,
     task: Task,
@@ -117,6 +134,7 @@ def edit(
     bounds: Bounds,
     *,
     trained: bool,
+    monotone: dict[str, int] | None = None,
     trained_on: dict[str, Any] | None = None,
     about: dict[str, Any],
     sensitive_columns: tuple[str, ...],
@@ -124,8 +142,8 @@ def edit(
 ) -> Edited:
     """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
 
-    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves, and ``trained_on``
-    what its record says of the table that it was trained on.
+    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves; ``monotone`` on which
+    features that is constrained, and ``trained_on`` what its record says of the table that it was trained on.
     """
     assert table.y is not None
     classes = check_binary_labels(table.y)
@@ -155,6 +173,7 @@ def edit(
             min_group_rows=task.min_group_rows,
             keep_apart=bounds.confidence is not None,
             favorable=table.favorable,
+            monotone=monotone if trained else {},  # one that is trained here says so itself
             n_jobs=bounds.jobs,
         )
         selection = path.select(

@@ -11,6 +11,7 @@ from eifffel.cli._editing import (
     describe,
     edit,
     read_bounds,
+    read_monotone,
     say_assumed,
     say_of_bounds,
     say_of_rows,
@@ -45,6 +46,7 @@ def flip(
     test_size: shared.TestSize = 0.2,
     selection_size: shared.SelectionSize = 0.25,
     features: shared.Features = None,
+    monotone: shared.Monotone = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     report: shared.Report = None,
@@ -62,6 +64,7 @@ def flip(
     Best on rows that the model has not seen. A model that was edited is taken back to the original first. Columns and
     labels need not be named again for a model that eifffel fit made.
     """
+    constrained = read_monotone(monotone)
     bounds = read_bounds(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
@@ -101,6 +104,7 @@ def flip(
             lambda X, y, progress: original,
             bounds,
             trained=True,
+            monotone=constrained,
             trained_on=trained_on(stored),
             about=about,
             sensitive_columns=sensitive_among(table, task),

@@ -12,7 +12,7 @@ from eifffel import FairnessPathDisplay, Selection
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_unseen, describe, edit, read_bounds
+from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, read_monotone
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
@@ -53,6 +53,7 @@ def path(
     test_size: shared.TestSize = 0.2,
     selection_size: shared.SelectionSize = 0.25,
     features: shared.Features = None,
+    monotone: shared.Monotone = None,
     drop_missing: shared.DropMissing = False,
     separator: shared.Separator = None,
     out: Annotated[Path | None, typer.Option(help="Write the table there.", metavar="FILE.csv")] = None,
@@ -71,6 +72,7 @@ def path(
     """
     if data is None:
         check_asks_nothing(context)
+    constrained = read_monotone(monotone)
     bounds = read_bounds(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
@@ -107,6 +109,7 @@ def path(
                 lambda X, y, progress: original,
                 bounds,
                 trained=True,
+                monotone=constrained,
                 about={},
                 sensitive_columns=(),
                 progress=progress,

@@ -12,6 +12,7 @@ from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._base import EnsembleView, NearTies, TreeStructure, sum_leaves
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
+from eifffel.ensembles._monotone import read_monotone
 from eifffel.exceptions import UnsupportedModelError
 
 VIEWS = {
@@ -52,6 +53,7 @@ __all__ = [
     "find_view",
     "plain_columns",
     "read_classes",
+    "read_monotone",
     "sum_leaves",
     "view_ensemble",
 ]

@@ -233,6 +233,10 @@ class EnsembleView(ABC):
     def _splits(self) -> Iterable[Any]:
         """Bytes or arrays that differ where the model sends rows to other leaves, whatever the leaves hold."""
 
+    def hidden_monotone(self) -> dict[str, int]:
+        """Features on which the model looks monotone, with 1 or -1, where its file would not say that it is."""
+        return {}
+
     def structure(self, t: int) -> TreeStructure:
         """The splits of tree ``t``, features numbered as the ensemble's input columns."""
         raise UnsupportedModelError(

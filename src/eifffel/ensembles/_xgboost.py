@@ -14,6 +14,7 @@ from eifffel import _kernels
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import BoosterView
+from eifffel.ensembles._monotone import LeafBoxes, find_ordered
 from eifffel.ensembles._treewise import leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
@@ -80,8 +81,7 @@ class XGBoostView(BoosterView):
         sizes = [int(tree["tree_param"]["size_leaf_vector"]) for tree in _gbtree(learner)["model"]["trees"]]
         _refuse_if(max(sizes) > 1, self.model, "vector leaves")
         # Known of a booster that was trained or unpickled; model files do not say it.
-        train = _gbtree(json.loads(self._booster.save_config())["learner"])["tree_train_param"]
-        _refuse_if(constrains(train["monotone_constraints"]), self.model, "monotone")
+        _refuse_if(constrains(_train_param(self._booster)["monotone_constraints"]), self.model, "monotone")
         weights = learner["gradient_booster"].get("weight_drop", [1.0])
         _refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, "weightless")
 
@@ -103,6 +103,19 @@ class XGBoostView(BoosterView):
     def _used_trees(self, learner: dict[str, Any]) -> list[dict[str, Any]]:
         model = _gbtree(learner)["model"]
         return model["trees"][: model["iteration_indptr"][self._iterations[1] or -1]]
+
+    def hidden_monotone(self) -> dict[str, int]:
+        found = find_ordered(map(_boxes_of, self.used_trees))
+        if not found or not self._may_be_read():
+            return {}
+        names = self.feature_names
+        return {names[feature]: sign for feature, sign in found.items()}
+
+    def _may_be_read(self) -> bool:
+        """Whether the booster may have been read from a file, which does not hold how it was trained."""
+        read = import_module("xgboost").Booster()
+        read.load_model(bytearray(self._raw))
+        return _train_param(read) == _train_param(self._booster)
 
     @property
     def feature_names(self) -> list[str]:
@@ -213,6 +226,50 @@ def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:
     """What holds the trees, in a model or in its configuration: dart has it inside."""
     booster = learner["gradient_booster"]
     return booster.get("gbtree", booster)
+
+
+def _train_param(booster: Any) -> dict[str, str]:
+    """How trees are grown; what is known of a booster that was trained or unpickled, and else the defaults."""
+    param: dict[str, str] = _gbtree(json.loads(booster.save_config())["learner"])["tree_train_param"]
+    return param
+
+
+def _boxes_of(tree: dict[str, Any]) -> LeafBoxes:
+    """The leaves of a tree as boxes; where missing values go does not matter to them."""
+    left, right, feature = tree["left_children"], tree["right_children"], tree["split_indices"]
+    begins = dict(zip(tree["categories_nodes"], tree["categories_segments"], strict=True))
+    sizes = dict(zip(tree["categories_nodes"], tree["categories_sizes"], strict=True))
+    named = {node: tree["categories"][begin : begin + sizes[node]] for node, begin in begins.items()}
+    inner = [node for node, child in enumerate(left) if child >= 0]
+    numbers = sorted({feature[node] for node in inner if node not in named})
+    place = {f: k for k, f in enumerate(numbers)}
+    known = {
+        f: sorted({c for node in inner if node in named and feature[node] == f for c in named[node]})
+        for f in {feature[node] for node in inner if node in named}
+    }
+    leaves = []
+    box = np.tile([[-np.inf], [np.inf]], len(numbers))
+    pending = [(0, box, {f: np.ones(len(categories) + 1, bool) for f, categories in known.items()})]
+    while pending:
+        node, box, has = pending.pop()
+        if left[node] < 0:
+            leaves.append((tree["split_conditions"][node], box, has))
+        elif node in named:  # those that are named go right
+            f = feature[node]
+            goes = np.append(np.isin(known[f], named[node]), False)
+            pending += [(left[node], box, has | {f: has[f] & ~goes}), (right[node], box, has | {f: has[f] & goes})]
+        else:  # below the threshold to the left
+            lower, upper = box.copy(), box.copy()
+            k, threshold = place[feature[node]], tree["split_conditions"][node]
+            lower[1, k] = min(lower[1, k], threshold)
+            upper[0, k] = max(upper[0, k], threshold)
+            pending += [(left[node], lower, has), (right[node], upper, has)]
+    boxes = np.array([box for _, box, _ in leaves])
+    return LeafBoxes(
+        value=np.array([value for value, _, _ in leaves]),
+        limits={f: boxes[:, :, k].T for k, f in enumerate(numbers)},
+        categories={f: np.array([has[f] for _, _, has in leaves]) for f in known},
+    )
 
 
 def _leaves_of(tree: dict[str, Any]) -> np.ndarray:
