@@ -353,7 +353,7 @@ def test_rows_that_the_model_cannot_take(folder, capsys):
     said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "new.csv")
     assert said == "'new.csv' exists, and is not overwritten unasked; name another file, or pass --overwrite"
     said = said_here(capsys, "predict", "model.skops", "people.csv", "--out", "out.csv", "--features", "age")
-    assert said.startswith("--features: the model was trained with 'income', 'debt', ")
+    assert said.startswith("--features names 'age', and the model was trained on 'income', 'debt', ")
     frame = make_applicants(400)
     frame["gender"] = np.where(frame["gender"] == "man", "man", "other")
     frame.to_csv("other.csv", index=False)
