@@ -144,11 +144,27 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ).estimator.fit
         routed = dict(fit_params)
         if sample_weight is not None:
+            self._refuse_sampler(
+                "sample_weight", "leave it out, or train the pipeline and give it with weights to trace_path"
+            )
             routed[self._fit_parameter("sample_weight") or "sample_weight"] = sample_weight
         groups = self._fit_parameter("sensitive_features")
         if groups is not None:
+            self._refuse_sampler(
+                "sensitive_features", "leave the sampler out, or take a model that needs no groups to train"
+            )
             routed[groups] = sensitive_features
         return routed
+
+    def _refuse_sampler(self, what: str, remedy: str) -> None:
+        """Raise if a step of imbalanced-learn draws other rows than those that something was given for."""
+        steps = self.estimator.steps[:-1] if isinstance(self.estimator, Pipeline) else []
+        sampler = next((type(step).__name__ for _, step in steps if hasattr(step, "fit_resample")), None)
+        if sampler is not None:
+            raise ValueError(
+                f"{what} is of the rows that are given, and the last step is trained on others, which {sampler} draws; "
+                f"{remedy}"
+            )
 
     def _fit_parameter(self, name: str) -> str | None:
         """By what name the fit of the estimator, or of the last step of a Pipeline, takes something; if it does."""

@@ -74,7 +74,7 @@ class PipelineLayer(Layer):
     def before(self) -> Pipeline | None:
         steps = self.model.steps[:-1]
         # Samplers of imbalanced-learn change what is trained on, and are passed over in predictions.
-        used = [(name, step) for name, step in steps if not hasattr(step, "fit_resample")]
+        used = [step for step in steps if step[1] not in (None, "passthrough") and not hasattr(step[1], "fit_resample")]
         if not used:
             return None
         return self.model[:-1] if len(used) == len(steps) else Pipeline(used)

@@ -1,7 +1,7 @@
 """TableColumns: the columns of a table that are labels, groups, weights and features, by their names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
@@ -247,8 +247,8 @@ def check_features(features: Any, *given: Any) -> list[str] | None:
 
 def _known_names(around: Around) -> tuple[tuple[str, ...], int | None]:
     """What a model calls its columns, and how many they are, as far as it knows."""
-    around_it = [(layer.model, layer.before is not None) for layer in around.layers]
-    for model, transforms in (*around_it, (around.ensemble, False)):
+    seen = list(_that_see_the_table(around))
+    for model in seen:
         for attribute in ("feature_names_in_", "feature_names_"):  # CatBoost has the second
             names = getattr(model, attribute, None)
             if names is not None:
@@ -257,9 +257,17 @@ def _known_names(around: Around) -> tuple[tuple[str, ...], int | None]:
             return tuple(model.feature_name()), model.num_feature()
         if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's
             return tuple(model.feature_names or ()), model.num_features()
-        if transforms:  # what is inside sees other columns
-            break
-    return (), getattr(around.outer, "n_features_in_", None)
+    return (), next((model.n_features_in_ for model in seen if hasattr(model, "n_features_in_")), None)
+
+
+def _that_see_the_table(around: Around) -> Iterator[Any]:
+    """A model and what is inside it, as far as the columns that reach it are those of the table."""
+    for layer in around.layers:
+        yield layer.model
+        if layer.before is not None:
+            yield layer.before
+            return
+    yield around.ensemble
 
 
 def _check_there(names: Sequence[str], columns: Sequence[Any]) -> None:
