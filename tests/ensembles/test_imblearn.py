@@ -9,6 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import eifffel
 from eifffel import DiscriminationAwareForestClassifier, EiFFFeLClassifier, trace_path, view_ensemble
+from eifffel.baselines import Reweighing
 from eifffel.datasets import make_biased_classification
 from eifffel.exceptions import ModelFileError, UnsupportedModelError
 from eifffel.report import summarize
@@ -109,6 +110,10 @@ def test_what_is_given_for_each_row_is_not_of_the_rows_that_are_drawn():
     aware = make_pipeline(sampler(), DiscriminationAwareForestClassifier(3, random_state=0))
     with pytest.raises(ValueError, match=r"sensitive_features is of the rows that are given, .* leave the sampler out"):
         EiFFFeLClassifier(aware).fit(X, y, sensitive_features=s)
+    with pytest.raises(
+        ValueError, match=r"Reweighing computes is of the rows that are given, .* leave the sampler out"
+    ):
+        Reweighing(PIPELINES["sampler"]()).fit(X, y, sensitive_features=s)
     weight = 1.0 + y
     model = PIPELINES["sampler"]().fit(X, y)
     weighed = trace_path(model, X, y, sensitive_features=s, sample_weight=weight)
