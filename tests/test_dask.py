@@ -305,3 +305,38 @@ def test_without_a_client_it_says_how_to_get_one(monkeypatch):
     monkeypatch.setattr("distributed.default_client", none)
     with pytest.raises(ValueError, match="there is no Dask client; start one"):
         eifffel.dask.trace_path(FOREST, partitioned(SCORING, []), "label", sensitive_features="sex")
+
+
+def test_features_of_a_model_without_names_are_named(client):
+    model = RandomForestClassifier(8, max_depth=5, random_state=0).fit(SCORING[FEATURES].to_numpy(), SCORING["label"])
+    scoring, held_out = (partitioned(frame[frame.columns[::-1]], [1000]) for frame in (SCORING, HELD_OUT))
+    with pytest.raises(ValueError, match="the model does not know the names of its columns"):
+        on_cluster(model, scoring, held_out)
+    got = on_cluster(model, scoring, held_out, features=FEATURES)
+    expected = eifffel.trace_path(
+        model,
+        SCORING[FEATURES].to_numpy(),
+        SCORING["label"],
+        sensitive_features=SCORING["sex"],
+        select_on=(HELD_OUT[FEATURES].to_numpy(), HELD_OUT["label"], HELD_OUT["sex"]),
+    )
+    np.testing.assert_array_equal(got.leaf_counts.counts, expected.leaf_counts.counts)
+    np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
+    with pytest.raises(ValueError, match="the model does not know the names of its columns"):
+        eifffel.dask.measure_path(got, held_out, "label", sensitive_features="sex")
+    later = eifffel.dask.measure_path(got, held_out, "label", sensitive_features="sex", features=FEATURES)
+    np.testing.assert_array_equal(later.counts.favorable, expected.counts.favorable)
+
+
+@pytest.mark.parametrize("odd", ["X", "y", "sensitive_features", "sample_weight"])
+def test_partitions_whose_rows_do_not_belong_together_are_refused(client, odd):
+    given = {
+        "X": SCORING[FEATURES],
+        "y": SCORING["label"],
+        "sensitive_features": SCORING["sex"],
+        "sample_weight": SCORING["label"] + 1.0,
+    }
+    mixed = {name: column.iloc[::-1] if name == odd else column for name, column in given.items()}
+    rows = {name: partitioned(column, [2000]) for name, column in mixed.items()}
+    with pytest.raises(ValueError, match=r"partition \d \(of 0 to 1\): .*(another index than|the index of) .*to_numpy"):
+        eifffel.dask.trace_path(FOREST, **rows)

@@ -32,8 +32,10 @@ def decided(model):
 def test_a_librarys_own_file_is_read(name, tmp_path):
     model = BOOSTED[name](X, y)
     if name == STOPPED:
-        with pytest.raises(ModelFileError, match="its training was stopped early, and a Booster decides by all"):
+        with pytest.raises(ModelFileError, match="was stopped early in its training, and a Booster decides by all"):
             load(saved(model, tmp_path / "model.json"))
+        best = saved(model.get_booster()[: model.best_iteration + 1], tmp_path / "best.json")
+        np.testing.assert_array_equal(decided(load(best)), decided(model))
         return
     endings = (".json", ".ubj") if name.startswith("xgboost") else (".model",)
     for ending in endings:

@@ -19,6 +19,7 @@ PAGES = [
 NEEDS = {
     "import lightgbm": ("lightgbm",),
     "import catboost": ("catboost",),
+    "from imblearn": ("imblearn",),
     "import pandas": ("pandas",),
     "to_parquet": ("pyarrow",),
     "import eifffel.dask": ("distributed",),

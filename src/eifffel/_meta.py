@@ -15,11 +15,11 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_choice, check_fraction, check_table
+from eifffel._validation import check_choice, check_fraction, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import Groups, read_two_groups
-from eifffel.rows.labels import check_binary_labels, check_favorable
-from eifffel.rows.sensitive import take_rows
+from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
+from eifffel.rows.sensitive import set_group_index, take_rows
 
 SELECT_ON = ("validation", "train")
 
@@ -99,19 +99,21 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sensitive_features: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        favorable: int | None = None,
+        label_sets: LabelSets | None = None,
     ) -> GivenRows:
-        """Check and encode the rows given to ``fit``; ``favorable`` is the index of that class, where it is known."""
+        """Check and encode the rows given to ``fit``; with ``label_sets`` they are trained on as 1 and 0."""
         check_table(X)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
-        classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
-        favorable = self._favorable(classes) if favorable is None else favorable
-        coding = Coding(classes, favorable, self._groups(sensitive_features))
+        learnt = y if label_sets is None else label_sets.join("y", y)
+        classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(learnt)
+        favorable = self._favorable(classes) if label_sets is None else 1
+        coding = Coding(classes, favorable, self._groups(sensitive_features), label_sets)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
         sample_weight = spread_weight(sample_weight, len(rows.group))
+        learnt, sensitive_features = set_index(learnt, [X]), set_group_index(sensitive_features, [X, learnt])
         routed = self._route(sensitive_features, sample_weight, fit_params)
-        return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)
+        return GivenRows((X, learnt, sensitive_features, sample_weight), coding, rows, routed)
 
     def _check_estimator(self) -> None:
         """Raise unless the estimator is a binary classifier, fitted if it is frozen."""
@@ -142,11 +144,27 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             ).estimator.fit
         routed = dict(fit_params)
         if sample_weight is not None:
+            self._refuse_sampler(
+                "sample_weight", "leave it out, or train the pipeline and give it with weights to trace_path"
+            )
             routed[self._fit_parameter("sample_weight") or "sample_weight"] = sample_weight
         groups = self._fit_parameter("sensitive_features")
         if groups is not None:
+            self._refuse_sampler(
+                "sensitive_features", "leave the sampler out, or take a model that needs no groups to train"
+            )
             routed[groups] = sensitive_features
         return routed
+
+    def _refuse_sampler(self, what: str, remedy: str) -> None:
+        """Raise if a step of imbalanced-learn draws other rows than those that something was given for."""
+        steps = self.estimator.steps[:-1] if isinstance(self.estimator, Pipeline) else []
+        sampler = next((type(step).__name__ for _, step in steps if hasattr(step, "fit_resample")), None)
+        if sampler is not None:
+            raise ValueError(
+                f"{what} is of the rows that are given, and the last step is trained on others, which {sampler} draws; "
+                f"{remedy}"
+            )
 
     def _fit_parameter(self, name: str) -> str | None:
         """By what name the fit of the estimator, or of the last step of a Pipeline, takes something; if it does."""

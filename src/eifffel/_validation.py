@@ -121,17 +121,53 @@ def check_select_on(select_on: Any) -> tuple[Any, Any, Any, Any]:
     return X, y, sensitive_features, weight[0] if weight else None
 
 
-def check_aligned(name: str, column: Any, X: Any) -> None:
-    """Raise if pandas rows stand in another order than those of ``X``: they are matched by place, not by index."""
-    index: Any = getattr(X, "index", None)
-    other: Any = getattr(column, "index", None)
-    if not hasattr(index, "equals") or not hasattr(other, "equals") or len(index) != len(other) or index.equals(other):
+def check_aligned(columns: Sequence[tuple[str, Any]]) -> None:
+    """Raise if columns, given with their names, do not belong to the same rows by what their pandas indexes say.
+
+    Rows are matched by place, and nothing is ever put into another order. So any two indexes must be equal, in the same
+    order; or one of them counts 0, 1, 2, ..., as pandas does where nobody gave an index, and says nothing, unless the
+    other has the same numbers in another order. Columns without an index, such as arrays, belong to any.
+    """
+    indexed = [(name, column.index) for name, column in columns if _has_index(column)]
+    for k, (name, index) in enumerate(indexed):
+        for known, other in indexed[:k]:
+            if len(index) == len(other) and not index.equals(other):  # what is of another length is told elsewhere
+                _check_by_place(name, index, known, other)
+
+
+def set_index(column: Any, beside: Sequence[Any]) -> Any:
+    """A column with the index of the first ``beside`` it that has one, if it has one itself.
+
+    What was matched by place then stays matched when all are cut into parts.
+    """
+    known = next((other.index for other in beside if _has_index(other)), None)
+    return column if known is None or not _has_index(column) else column.set_axis(known, axis=0)
+
+
+def _has_index(column: Any) -> bool:
+    return hasattr(getattr(column, "index", None), "equals")
+
+
+def _check_by_place(name: str, index: Any, known: str, other: Any) -> None:
+    """Raise unless rows with these two different indexes may be matched by place."""
+    try:
+        reordered = bool(index.sort_values().equals(other.sort_values()))
+    except TypeError:  # values that cannot be compared
+        reordered = False
+    if not reordered and (_counts_up(index) or _counts_up(other)):
         return
-    if index.is_unique and index.sort_values().equals(other.sort_values()):
-        raise ValueError(
-            f"{name} has the index of X in another order, and rows are matched by place; sort it as X, as in "
-            "column.loc[X.index], or pass .to_numpy() if the places are right"
-        )
+    pairs = enumerate(zip(index.tolist(), other.tolist(), strict=True))
+    where = next((f" (in place {k}, {own!r} and {its!r})" for k, (own, its) in pairs if own != its), "")
+    how = f"the index of {known} in another order" if reordered else f"another index than {known}"
+    raise ValueError(
+        f"{name} has {how}{where}, and rows are matched by place; give both in one order, as in column.loc[X.index], "
+        "or pass .to_numpy() of it if the places are right"
+    )
+
+
+def _counts_up(index: Any) -> bool:
+    """Whether an index is 0, 1, 2, ..."""
+    return getattr(index.dtype, "kind", "") in "iu" and np.array_equal(index.to_numpy(), np.arange(len(index)))
 
 
 def check_known(

@@ -246,9 +246,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             view_ensemble(model, favorable=favorable)
         resolve_strategy(self.strategy, find_view(self.estimator))
         label_sets = None if good is None else find_label_sets("y", labels or [], good)
-        if label_sets is not None:
-            y = label_sets.join("y", y)
-        given = self._read(X, y, sensitive_features, sample_weight, fit_params, None if good is None else 1)
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params, label_sets)
         scoring, selection = self._split(given)
         model = self._train(given, scoring)
         X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)

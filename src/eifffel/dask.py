@@ -4,7 +4,7 @@ The rest of eifffel does not know of Dask; this file says how batches that are p
 and reduced.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
@@ -15,7 +15,7 @@ from eifffel._validation import check_select_on
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, Batches, do_named, merge_found
-from eifffel.rows.columns import TableColumns, find_columns
+from eifffel.rows.columns import TableColumns, check_features, find_columns
 from eifffel.rows.groups import EACH
 from eifffel.rows.sensitive import ERROR
 from eifffel.strategies import ANY, AUTO
@@ -45,6 +45,7 @@ def trace_path(
     favorable: Any = None,
     monotone: Mapping[Any, int] | None = None,
     sample_weight: Any = None,
+    features: Sequence[str] | None = None,
     client: Any = None,
     verbose: int = 0,
 ) -> FairnessPath:
@@ -67,6 +68,9 @@ def trace_path(
         By default the current one.
     select_on, sample_weight : optional
         Dask collections likewise.
+    features : list of str, optional
+        The columns of a table that are the model's features, in its order, for a model that was trained without names.
+        They must then be named; the order of a table says nothing.
     strategy, direction, constraint, combine, min_group_rows, missing, keep_apart, privileged, favorable, monotone
         As in `eifffel.trace_path`.
     verbose : int
@@ -105,8 +109,10 @@ def trace_path(
     True
     """
     model, client = to_local(model), find_client(client)
-    scoring = read_partitions(model, client, X, y, sensitive_features, sample_weight)
-    selection = None if select_on is None else read_partitions(model, client, *check_select_on(select_on))
+    others = None if select_on is None else check_select_on(select_on)
+    names = check_features(features, (y, sensitive_features), *([] if others is None else [others[1:3]]))
+    scoring = read_partitions(model, client, X, y, sensitive_features, sample_weight, names)
+    selection = None if others is None else read_partitions(model, client, *others, names)
     return trace_batches(
         model,
         scoring,
@@ -133,6 +139,7 @@ def measure_path(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
+    features: Sequence[str] | None = None,
     client: Any = None,
     verbose: int = 0,
 ) -> FairnessPath:
@@ -146,6 +153,8 @@ def measure_path(
         Of `eifffel.trace_path` or `trace_path`.
     X, y, sensitive_features, sample_weight
         Dask collections, or names of columns, as in `trace_path`; ``y`` may be ``None``.
+    features : list of str, optional
+        As in `trace_path`.
     client : distributed.Client, optional
         By default the current one.
     verbose : int
@@ -175,7 +184,8 @@ def measure_path(
     >>> later.discrimination.tolist()
     [0.5, 0.0, -0.5]
     """
-    partitions = read_partitions(path.model, find_client(client), X, y, sensitive_features, sample_weight)
+    names = check_features(features, (y, sensitive_features))
+    partitions = read_partitions(path.model, find_client(client), X, y, sensitive_features, sample_weight, names)
     return path.measure_batches(partitions, n_jobs=1, verbose=verbose)
 
 
@@ -333,10 +343,16 @@ def _raise(future: Any, number: int | None, n_parts: int) -> None:
 
 
 def read_partitions(
-    model: Any, client: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None
+    model: Any,
+    client: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    features: list[str] | None = None,
 ) -> Partitions:
-    """Dask collections as batches."""
-    named = find_columns(model, y, sensitive_features, sample_weight)
+    """Dask collections as batches; ``features`` names the columns of a model that does not know their names."""
+    named = find_columns(model, y, sensitive_features, sample_weight, features)
     if named is not None:
         _check_collection("X", X)
         if not hasattr(X, "columns"):
@@ -347,17 +363,17 @@ def read_partitions(
             [Partition(part, None, None, None) for part in _parts("X", X[names])] for names in (wanted, named.others)
         )
         return Partitions(client, parts, columns, named)
-    features = _parts("X", X)
+    tables = _parts("X", X)
     given = {"y": y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
     others = {name: _parts(name, column, like=X) for name, column in given.items()}
     for name, found in others.items():
-        if found is not None and len(found) != len(features):
+        if found is not None and len(found) != len(tables):
             raise ValueError(
-                f"{name} has {len(found)} partitions, and X has {len(features)}; give columns of one data frame, or "
+                f"{name} has {len(found)} partitions, and X has {len(tables)}; give columns of one data frame, or "
                 f"repartition {name} as X is"
             )
-    rows = [tuple(None if found is None else found[k] for found in others.values()) for k in range(len(features))]
-    parts = [Partition(part, *row) for part, row in zip(features, rows, strict=True)]
+    rows = [tuple(None if found is None else found[k] for found in others.values()) for k in range(len(tables))]
+    parts = [Partition(part, *row) for part, row in zip(tables, rows, strict=True)]
     return Partitions(client, parts, [Partition(None, *row) for row in rows], None)
 
 

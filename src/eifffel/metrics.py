@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice
+from eifffel._validation import check_aligned, check_choice
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import EACH, Groups, read_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
-from eifffel.rows.sensitive import ERROR
+from eifffel.rows.sensitive import ERROR, name_columns, split_columns
 
 __all__ = [
     "METRICS",
@@ -456,6 +456,8 @@ def measure(
     0.5
     """
     check_choice("metric", metric, list(METRICS))
+    columns = name_columns(split_columns(sensitive_features))
+    check_aligned([("y_true", y_true), ("y_pred", y_pred), *columns, ("sample_weight", sample_weight)])
     labels = read_labels("y_true", y_true)
     favorable, good = split_favorable(favorable, labels)
     label_sets = None if good is None else find_label_sets("y_true", labels or [], good)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eifffel._optional import import_optional
-from eifffel.ensembles import Around
+from eifffel.ensembles import Around, find_view
 from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
 
 
@@ -28,11 +28,7 @@ def _read_lightgbm(library: Any, data: bytes) -> Any:
 def _read_xgboost(library: Any, data: bytes) -> Any:
     booster = library.Booster()
     booster.load_model(bytearray(data))
-    if booster.attr("best_iteration") is not None:
-        raise ValueError(
-            "its training was stopped early, and a Booster decides by all of its trees where XGBClassifier takes the "
-            "best; read it as the class that you use, and give that to trace_path"
-        )
+    find_view(booster)  # raises if it is not known by which of its trees it is to decide
     return booster
 
 

@@ -27,6 +27,7 @@ from eifffel.path_counts import PathCounts
 from eifffel.record import attach_record, make_record
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
+from eifffel.rows.columns import check_features
 from eifffel.rows.groups import Groups, show_group
 from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import LabelSets
@@ -635,6 +636,7 @@ class FairnessPath:
         sensitive_features: Any,
         *,
         sample_weight: Any = None,
+        features: Sequence[str] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> "FairnessPath":
@@ -645,6 +647,9 @@ class FairnessPath:
         X, y, sensitive_features, sample_weight
             In any of the forms that `trace_path` takes. ``y`` may be ``None``, and accuracy is then the one measured
             here.
+        features : list of str, optional
+            The columns of a table that are the model's features, in its order, for a model that was trained without
+            names; see `trace_path`.
         n_jobs : int, optional
             Threads for the pass over rows.
         verbose : int
@@ -670,7 +675,8 @@ class FairnessPath:
         >>> later.discrimination.tolist(), later.counts.rows
         ([0.5, 0.0, -0.5], 'measured rows')
         """
-        given = read_rows(self.model, X, y, sensitive_features, sample_weight)
+        names = check_features(features, (y, sensitive_features))
+        given = read_rows(self.model, X, y, sensitive_features, sample_weight, features=names)
         return self.measure_batches(given, n_jobs=n_jobs, verbose=verbose)
 
     def measure_batches(self, given: Batches, *, n_jobs: int | None = None, verbose: int = 0) -> "FairnessPath":

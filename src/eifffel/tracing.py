@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, equal, listed
+from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, check_select_on, equal, listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
 from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monotone, view_ensemble
 from eifffel.exceptions import HiddenMonotoneWarning, PrivilegedGroupWarning, UnsupportedModelError, warn_caller
@@ -19,6 +19,7 @@ from eifffel.path import FairnessPath
 from eifffel.path_counts import PathCounts
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
+from eifffel.rows.columns import check_features
 from eifffel.rows.groups import EACH, Groups, make_groups
 from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import LabelSets, find_label_sets, split_favorable
@@ -51,6 +52,7 @@ def trace_path(
     favorable: Any = None,
     monotone: Mapping[Any, int] | None = None,
     sample_weight: Any = None,
+    features: Sequence[str] | None = None,
     memory_budget: float = MEMORY_BUDGET,
     n_jobs: int | None = None,
     verbose: int = 0,
@@ -119,6 +121,9 @@ def trace_path(
         from a file of XGBoost, which does not hold it; where one looks monotone, a warning asks.
     sample_weight : array-like of shape (n_rows,), optional
         Weights count the scoring rows. Of a table, the name of a column.
+    features : list of str, optional
+        The columns of a table that are the model's features, in its order, for a model that was trained without names.
+        Of a table in files or batches that is read by name, they must then be named; its order says nothing.
     memory_budget : float
         Bytes of leaf indices that may be kept where rows are read in batches and are needed again; what goes beyond is
         made again.
@@ -171,7 +176,10 @@ def trace_path(
     >>> type(fair).__name__
     'RandomForestClassifier'
     """
-    scoring, selection = read_rows(model, X, y, sensitive_features, sample_weight), read_selection(model, select_on)
+    given = [(y, sensitive_features), *([] if select_on is None else [check_select_on(select_on)[1:3]])]
+    names = check_features(features, *given)
+    scoring = read_rows(model, X, y, sensitive_features, sample_weight, features=names)
+    selection = read_selection(model, select_on, names)
     return trace_batches(
         model,
         scoring,

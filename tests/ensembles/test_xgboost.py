@@ -13,13 +13,14 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from draws import people
+from eifffel import load, trace_path
 from eifffel.ensembles import find_view, view_ensemble
-from eifffel.exceptions import UnsupportedModelError
+from eifffel.exceptions import ModelFileError, UnsupportedModelError
 
 xgboost = pytest.importorskip("xgboost")
 VERSION = tuple(int(part) for part in xgboost.__version__.split(".")[:2])
 
-X, y, _ = people(300, seed=3)
+X, y, s = people(300, seed=3)
 X = X + np.random.RandomState(0).uniform(-0.4, 0.4, X.shape).round(1)
 HOLES = np.where(np.random.RandomState(1).uniform(size=X.shape) < 0.2, np.nan, X)
 WEIGHTS = np.random.RandomState(2).uniform(0.5, 2, len(y))
@@ -33,6 +34,10 @@ class DerivedClassifier(xgboost.XGBClassifier):
 def fitted(rows=X, kind=xgboost.XGBClassifier, fit=None, **params):
     model = kind(**{"n_estimators": 12, "max_depth": 3, **params})
     return model.fit(rows, y, **(fit or {})), rows
+
+
+def cut_to_best(model):
+    return model.get_booster()[: model.best_iteration + 1]
 
 
 def stopped_early(**params):
@@ -108,7 +113,7 @@ MODELS = {
     "Booster, names": lambda: trained(feature_names=["p", "q", "r"]),
     "Booster, categories": lambda: trained({"tree_method": "hist"}, pandas_frame(), enable_categorical=True),
     "Booster, from a file": lambda: reloaded(*trained(DART)),
-    "Booster, stopped early": lambda: (stopped_early()[0].get_booster(), X),
+    "Booster, cut to its best iteration": lambda: (cut_to_best(stopped_early()[0]), X),
     "pipeline": lambda: (make_pipeline(StandardScaler(), fitted()[0]).fit(X, y), X),
     "threshold": lambda: (FixedThresholdClassifier(fitted()[0], threshold=0.7).fit(X, y), X),
 }
@@ -290,11 +295,30 @@ def test_apply_of_an_edited_classifier_is_that_of_the_original():
     np.testing.assert_array_equal(view.leaf_node[index_of(view, rows).T + view.leaf_offset[:-1]], leaves)
 
 
-def test_early_stopping_counts_for_the_classifier_and_not_for_its_booster():
-    model, _ = stopped_early(num_parallel_tree=3, subsample=0.7)
+def test_a_booster_that_was_stopped_early_is_refused(tmp_path):
+    """By all of its trees it decides otherwise than its classifier; cut to the best, it decides the same."""
+    model, rows = stopped_early(num_parallel_tree=3, subsample=0.7)
     assert view_ensemble(model).n_trees == 3 * (model.best_iteration + 1)
+    model.save_model(tmp_path / "model.json")
+    from_file = xgboost.Booster(model_file=tmp_path / "model.json")
+    message = (
+        r"this Booster was stopped early in its training, .*; read it as .* booster\[: booster.best_iteration \+ 1\]"
+    )
+    for booster in (model.get_booster(), from_file):
+        with pytest.raises(UnsupportedModelError, match=message):
+            trace_path(booster, rows, y, sensitive_features=s)
+        path = trace_path(booster[: booster.best_iteration + 1], rows, y, sensitive_features=s)
+        expected = trace_path(model, rows, y, sensitive_features=s)
+        np.testing.assert_array_equal(path.counts.favorable, expected.counts.favorable)
+    with pytest.raises(ModelFileError, match="cannot be read as a model of xgboost: this Booster was stopped early in"):
+        load(tmp_path / "model.json")
+
+
+def test_a_booster_whose_last_trees_are_the_best_is_taken():
+    model = xgboost.XGBClassifier(n_estimators=2, early_stopping_rounds=5).fit(X, y, eval_set=[(X, y)], verbose=False)
     booster = model.get_booster()
-    assert view_ensemble(booster).n_trees == 3 * booster.num_boosted_rounds()
+    assert booster.attr("best_iteration") == "1", "the case does not test what it is for"
+    assert view_ensemble(booster).n_trees == view_ensemble(model).n_trees == 2
 
 
 def test_trees_after_the_best_iteration_stay_as_they_are():

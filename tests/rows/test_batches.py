@@ -487,14 +487,16 @@ def test_columns_of_frames_by_name(library):
     with_group = np.column_stack([X, s * 10])
     places = RandomForestClassifier(8, max_depth=5, random_state=0).fit(with_group, y)  # and no names
     for model, features, group, columns in (
-        (names, frame[FEATURES], "sex", ["sex", *FEATURES[::-1], "label"]),
-        (FOREST, X, "sex", [*FEATURES, "label", "sex"]),
-        (places, with_group, "age", [*FEATURES, "label", "age"]),
+        (names, frame[FEATURES], "sex", None),
+        (names, frame[FEATURES], "sex", FEATURES),
+        (FOREST, X, "sex", FEATURES),
+        (places, with_group, "age", [*FEATURES, "age"]),
     ):
         expected = trace_path(model, features, y, sensitive_features=frame[group], strategy="leaf")
-        halves = [frame[columns][:700], frame[columns][700:]]
+        table_columns = ["sex", "age", *FEATURES[::-1], "label"]
+        halves = [frame[table_columns][:700], frame[table_columns][700:]]
         for rows in (halves, lambda halves=halves: iter(halves)):
-            got = trace_path(model, rows, "label", sensitive_features=group, strategy="leaf")
+            got = trace_path(model, rows, "label", sensitive_features=group, strategy="leaf", features=columns)
             np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
     whole = trace_path(names, frame, "label", sensitive_features="sex", strategy="leaf")
     assert whole.at_hand.X.shape == (1500, len(FEATURES))
@@ -512,7 +514,26 @@ def test_columns_of_frames_by_name(library):
         ({"y": y[:N]}, ValueError, "y and sensitive_features must then be names of columns in them, .* got a ndarray"),
         ({"y": None, "sensitive_features": None}, ValueError, "must then be names of columns in them, .* got nothing"),
         ({"model": "other"}, ValueError, "the model was trained on the column 'g0', and the table has"),
-        ({"model": "narrow"}, ValueError, "the model was trained on 2 columns, and the table has"),
+        (
+            {"model": "forest"},
+            ValueError,
+            r"people.*: the model does not know the names of its columns, .*features=",
+        ),
+        ({"features": FEATURES[:2]}, ValueError, "features names 2 columns, and the model was trained on 10"),
+        ({"features": "f0"}, ValueError, "features must be a list of different names of columns, .* got 'f0'"),
+        ({"features": [*FEATURES[1:], "f1"]}, ValueError, "features must be a list of different names"),
+        ({"features": [*FEATURES[1:], "f00"]}, ValueError, "there is no column 'f00'; did you mean 'f0'"),
+        ({"features": [*FEATURES[1:], "label"]}, ValueError, "features names 'label', which is the column of labels"),
+        (
+            {"model": "other", "features": FEATURES},
+            ValueError,
+            "features names 'f0', .* was trained on 'g0',",
+        ),
+        (
+            {"X": X, "y": y, "sensitive_features": s, "features": FEATURES},
+            ValueError,
+            "must be names of its columns",
+        ),
     ],
 )
 def test_mistakes_with_files(folder, changes, error, message):
@@ -521,7 +542,6 @@ def test_mistakes_with_files(folder, changes, error, message):
         "other": RandomForestClassifier(2, random_state=0).fit(
             pd.DataFrame(X, columns=[f"g{k}" for k in range(X.shape[1])]), y
         ),
-        "narrow": RandomForestClassifier(2, random_state=0).fit(X[:, :2], y),
         "forest": FOREST,
     }
     given = {"model": "forest", "X": folder, "y": "label", "sensitive_features": "sex"} | changes
@@ -738,13 +758,14 @@ def test_an_index_in_a_file_and_arrow_batches(tmp_path):
     frame = table("pandas").drop(columns="age")
     expected = trace_path(FOREST, X, y, sensitive_features=frame["sex"], strategy="leaf").counts.favorable
     frame.sample(frac=1, random_state=0).sort_index().set_index("sex").to_parquet(tmp_path / "a.parquet")
-    got = trace_path(FOREST, tmp_path / "a.parquet", "label", sensitive_features="sex", strategy="leaf")
+    named = {"sensitive_features": "sex", "strategy": "leaf", "features": FEATURES}
+    got = trace_path(FOREST, tmp_path / "a.parquet", "label", **named)
     np.testing.assert_array_equal(got.counts.favorable, expected)
     frame.loc[::-1].to_parquet(tmp_path / "b.parquet")  # with __index_level_0__
-    got = trace_path(FOREST, tmp_path / "b.parquet", "label", sensitive_features="sex", strategy="leaf")
+    got = trace_path(FOREST, tmp_path / "b.parquet", "label", **named)
     np.testing.assert_array_equal(got.counts.favorable, expected)
     parts = pyarrow.Table.from_pandas(frame).to_batches(max_chunksize=400)
-    got = trace_path(FOREST, parts, "label", sensitive_features="sex", strategy="leaf")
+    got = trace_path(FOREST, parts, "label", **named)
     np.testing.assert_array_equal(got.counts.favorable, expected)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
-from eifffel._validation import check_choice
+from eifffel._validation import check_aligned, check_choice
 from eifffel.objective import OBJECTIVES, favorable_gains
 from eifffel.rows.coding import Coding, Rows, check_trainable
 
@@ -176,6 +176,7 @@ class PostProcessor(HeldOutClassifier):
         -------
         float
         """
+        check_aligned([("X", X), ("y", y), ("sample_weight", sample_weight)])
         return accuracy_score(y, self.predict(X, sensitive_features=sensitive_features), sample_weight=sample_weight)
 
     def _probability_of(self, X: Any, sensitive_features: Any) -> np.ndarray:

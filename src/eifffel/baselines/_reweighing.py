@@ -57,6 +57,7 @@ class Reweighing(PreProcessor):
                 f"Reweighing weighs rows, and the fit of {type(self.estimator).__name__} takes no sample_weight; use "
                 "an estimator whose fit does, such as a forest"
             )
+        self._refuse_sampler("the weight that Reweighing computes", "leave the sampler out")
 
     def _change(self, given: GivenRows) -> GivenRows:
         given.coding.check_both_labels(given.rows, "there is no weight that makes its labels those of all rows")

@@ -157,7 +157,7 @@ def edit(
 
     def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
         assert table.y is not None
-        return table.X.iloc[part], table.y[part], table.group.iloc[part].reset_index(drop=True)
+        return table.X.iloc[part], table.y[part], table.group.iloc[part]
 
     X, y, group = cut(scoring)
     model = train(X, y, progress)

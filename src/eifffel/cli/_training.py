@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from eifffel._optional import import_optional
 from eifffel.cli._progress import Advance
+from eifffel.rows.columns import Features
 
 NUMBERS, CATEGORIES = "numbers", "categories"
 # Values of a column with fewer rows, or beyond so many, stand together: rare ones describe persons rather than groups.
@@ -145,15 +146,6 @@ def as_trained(X: pd.DataFrame, numbers: Sequence[str], categories: Sequence[str
     return pd.DataFrame(columns)[[*numbers, *categories]]
 
 
-def _own_names(model: Any) -> list[str]:
-    """The columns that a model was trained with, if it knows them."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:  # Boosters
-        names = getattr(model, "feature_names", None) or getattr(model, "feature_name", list)()
-        names = [] if list(names) == [f"Column_{k}" for k in range(len(names))] else names
-    return [str(name) for name in names]
-
-
 def _text(value: Any) -> str:
     """A category; booleans are spelt in one way, whether they were read as such or as text."""
     text = str(value).strip()
@@ -163,20 +155,24 @@ def _text(value: Any) -> str:
 def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str]) -> list[str]:
     """The columns that a model takes, in its order; ``given`` names them for one that does not know."""
     known = trained_columns(model)
-    names = [*known[0], *known[1]] if known is not None else _own_names(model)
-    if given and names and list(given) != names:
-        raise ValueError(f"--features: the model was trained with {', '.join(map(repr, names))}; leave the option out")
-    names = names or list(given)
-    if not names:
+    features = Features.of(model) if known is None else Features((*known[0], *known[1]), None)
+    if given:
+        try:
+            features = features.named(given)
+        except ValueError as error:
+            raise ValueError(f"--{error}") from None
+    found = features.find(frame.columns)
+    if found is not None:
+        return found
+    if not given and not features.has_names:
         raise ValueError(
             f"the model does not know the names of its columns; name those of '{path}' that it takes, in its order, as "
             "in --features age,income"
         )
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise ValueError(f"'{path}' has no column {missing[0]!r}{more}, which the model was trained with")
-    return names
+    there = features.match(frame.columns)
+    missing = [name for name in features.names if name not in there]
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    raise ValueError(f"'{path}' has no column {missing[0]!r}{more}, which the model was trained with")
 
 
 def features_for(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str] = ()) -> pd.DataFrame:

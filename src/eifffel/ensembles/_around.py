@@ -52,9 +52,14 @@ class Layer(ABC):
     def rewrap(self, inner: Any) -> Any:
         """A copy of this object around another inner one."""
 
+    @property
+    def before(self) -> Pipeline | None:
+        """The steps, if any, that rows go through on their way to the object inside, when this one predicts."""
+        return None
+
     def transform(self, X: Any) -> Any:
         """What reaches the object inside when this one predicts."""
-        return X
+        return X if self.before is None else self.before.transform(X)
 
     def cutoff(self) -> Cutoff | None:
         """The decision threshold of this object, if it has one."""
@@ -62,7 +67,7 @@ class Layer(ABC):
 
 
 class PipelineLayer(Layer):
-    """A Pipeline whose last step is, or holds, the ensemble."""
+    """A Pipeline whose last step is, or holds, the ensemble: scikit-learn's, or that of imbalanced-learn."""
 
     @property
     def inner(self) -> Any:
@@ -73,8 +78,14 @@ class PipelineLayer(Layer):
         pipeline.steps[-1] = (pipeline.steps[-1][0], inner)
         return pipeline
 
-    def transform(self, X: Any) -> Any:
-        return self.model[:-1].transform(X) if len(self.model.steps) > 1 else X
+    @property
+    def before(self) -> Pipeline | None:
+        steps = self.model.steps[:-1]
+        # Samplers of imbalanced-learn change what is trained on, and are passed over in predictions.
+        used = [step for step in steps if step[1] not in (None, "passthrough") and not hasattr(step[1], "fit_resample")]
+        if not used:
+            return None
+        return self.model[:-1] if len(used) == len(steps) else Pipeline(used)
 
 
 class ThresholdLayer(Layer):
@@ -183,16 +194,21 @@ class Around:
 
     def columns(self, names: list[str]) -> list[Column]:
         """The columns that reach the ensemble, by their names, and what they were made from."""
-        if not any(isinstance(layer.model, Pipeline) and len(layer.model.steps) > 1 for layer in self.layers):
+        if not self.transforms:
             return plain_columns(names)
         steps = self._steps
         return trace_columns(names, steps[0] if steps is not None and len(steps) == 1 else None)
 
     @property
+    def transforms(self) -> bool:
+        """Whether other columns reach the ensemble than those that are given."""
+        return any(layer.before is not None for layer in self.layers)
+
+    @property
     def _steps(self) -> Pipeline | None:
         """What stands before the ensemble in the one pipeline around it."""
-        pipelines = [layer.model for layer in self.layers if isinstance(layer.model, Pipeline)]
-        return pipelines[0][:-1] if len(pipelines) == 1 and len(pipelines[0].steps) > 1 else None
+        pipelines = [layer.before for layer in self.layers if isinstance(layer, PipelineLayer)]
+        return pipelines[0] if len(pipelines) == 1 else None
 
 
 def _layer_of(model: Any) -> type[Layer] | None:

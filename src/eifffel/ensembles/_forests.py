@@ -25,6 +25,14 @@ def _refuse_monotonic(model: Any, constraints: Any) -> None:
         )
 
 
+def _refuse_other_than_trees(model: Any, bagged: Any) -> None:
+    if not isinstance(bagged, DecisionTreeClassifier):
+        raise UnsupportedModelError(
+            f"this {type(model).__name__} bags {type(bagged).__name__}; eifffel edits bagging of "
+            "DecisionTreeClassifier or ExtraTreeClassifier only"
+        )
+
+
 class _AveragedTreesView(AveragedView):
     """Trees whose ``tree_.value`` holds class fractions; ``predict`` averages them and takes the argmax."""
 
@@ -147,20 +155,23 @@ class ForestView(_AveragedTreesView):
 class BaggingView(_AveragedTreesView):
     """BaggingClassifier over single trees, each on its own columns."""
 
+    @classmethod
+    def check_fitted(cls, model: Any) -> None:
+        super().check_fitted(model)
+        for tree in cls._estimators(model):
+            _refuse_other_than_trees(model, tree)
+
     @staticmethod
     def _estimators(model: Any) -> list[Any]:
-        return list(model.estimators_)
+        # Those of imbalanced-learn are each behind a sampler, in a Pipeline.
+        return [Around(tree).ensemble for tree in model.estimators_]
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
         tree = model.estimator
         if tree is None:  # BaggingClassifier's own default, a DecisionTreeClassifier
             return
-        if not isinstance(tree, DecisionTreeClassifier):
-            raise UnsupportedModelError(
-                f"this BaggingClassifier bags {type(tree).__name__}; eifffel edits bagging of DecisionTreeClassifier "
-                "or ExtraTreeClassifier only"
-            )
+        _refuse_other_than_trees(model, tree)
         _refuse_monotonic(model, tree.monotonic_cst)
 
     def _features(self, t: int) -> np.ndarray | None:

@@ -87,7 +87,10 @@ class LightGBMView(BoosterView):
         return super().raw_of_probability(probability) / self.slope
 
     def _predict(self, X: Any, **kind: Any) -> Any:
-        return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=self._named, **kind)
+        # LightGBM has underscores for blanks in names, and refuses the table that it was trained on for its blanks.
+        names = [] if hasattr(X, "column_names") else [str(name) for name in getattr(X, "columns", ())]
+        validate = self._named and [name.replace(" ", "_") for name in names] != self._booster.feature_name()
+        return self._booster.predict(X, num_iteration=self._n_iterations, validate_features=validate, **kind)
 
     def _check_rows(self, X: Any) -> Any:
         try:

@@ -41,7 +41,7 @@ class XGBoostView(BoosterView):
         document = json.loads(self._raw)
         learner = document["learner"]
         self._refuse_trained(learner)
-        # With early stopping, XGBClassifier uses the trees up to the best iteration; a Booster always uses all.
+        # With early stopping, XGBClassifier uses the trees up to the best iteration; a Booster uses all that it has.
         best = None if self._is_bare else getattr(model, "best_iteration", None)
         self._iterations = (0, 0 if best is None else best + 1)  # 0 stands for all
 
@@ -65,7 +65,9 @@ class XGBoostView(BoosterView):
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:
-        if not hasattr(model, "get_params"):  # a Booster tells only what it was trained with
+        if not hasattr(model, "get_params"):  # a Booster tells little before it is read
+            best = model.attr("best_iteration")
+            _refuse_if(best is not None and int(best) + 1 < model.num_boosted_rounds(), model, "stopped early")
             return
         # get_params draws from a random_state that is a generator, and so would change what fit does.
         _refuse_if(model.booster == "gblinear", model, "gblinear")
@@ -298,6 +300,9 @@ def _bias_of(document: dict[str, Any]) -> float:
 
 def _refuse_if(condition: bool, model: Any, what: str) -> None:
     reasons = {
+        "stopped early": "was stopped early in its training, and a Booster decides by all of its trees where "
+        "XGBClassifier takes the best; read it as the class that you use and give that, or cut it to the best, "
+        "booster[: booster.best_iteration + 1]",
         "gblinear": "has booster='gblinear', a linear model without leaves; train it with 'gbtree' or 'dart'",
         "vector leaves": "has multi_strategy='multi_output_tree', whose leaves hold vectors; train it without",
         "several labels": "was trained on several labels; eifffel edits classifiers of one binary label",

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from eifffel._optional import import_optional
 from eifffel._version import __version__
@@ -74,8 +73,7 @@ def to_onnx(model: Any, X: Any = None) -> Any:
         raise TypeError(f"to_onnx takes a model, got the path '{model}'; load it first: eifffel.load('{model}')")
     ensemble, layers = unwrap(model)
     trees, labels = read_ensemble(ensemble)
-    pipelines = [layer.model for layer in layers if isinstance(layer.model, Pipeline)]
-    steps = [step for pipeline in pipelines for step in pipeline.steps[:-1] if step[1] not in (None, "passthrough")]
+    steps = [step for layer in layers if layer.before is not None for step in layer.before.steps]
     inputs = read_inputs(ensemble, steps, X)
     clash = [given.name for given in inputs if given.name in OUTPUTS]
     if clash:

@@ -38,6 +38,7 @@ from eifffel.report._verdict import write_verdict
 from eifffel.rows.coding import Coding
 from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
+from eifffel.rows.sensitive import name_columns, split_columns
 from eifffel.selection import Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-4"
@@ -287,15 +288,15 @@ def summarize_decisions(
     [('f', 0.5), ('m', 1.0)]
     """
     _check_asked(epsilon, ratio, about)
+    columns = name_columns(split_columns(sensitive_features))
+    check_aligned([("decisions", decisions), ("y", y), *columns, ("scores", scores)])
     values, labels, _ = read_column("decisions", decisions)
     sets = _find_decisions(labels, read_labels("y", y) or [], favorable)
     label = None if y is None else sets.join("y", y)
     groups, _ = find_groups(None, None, sensitive_features, combine, missing, privileged)
     asked = find_constraint(None, None, constraint, groups, min_group_rows, labelled=y is not None)
-    if y is not None:
-        check_aligned("y", y, decisions)
     encoded = Coding(np.array([0, 1]), 1, groups).encode(decisions, label, sensitive_features, rows=f"the {rows}")
-    numbers = None if scores is None else _read_scores(scores, decisions, len(values))
+    numbers = None if scores is None else _read_scores(scores, len(values))
     decided = Decided(groups, asked, encoded, None, sets.code(values) == 1, numbers, one_line(score_name), tell_few)
     decided = decided.turn().on_rows(rows)
     name, other = (_list_labels(labels) for labels in sets)
@@ -351,8 +352,7 @@ def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> La
     return sets if len(decided) > 1 else LabelSets.of(good, frozenset([*decided, *labels]) - good)
 
 
-def _read_scores(scores: Any, decisions: Any, n_rows: int) -> np.ndarray:
-    check_aligned("scores", scores, decisions)
+def _read_scores(scores: Any, n_rows: int) -> np.ndarray:
     values, distinct, _ = read_column("scores", scores)
     check_length("scores", values, n_rows)
     try:

@@ -1,8 +1,8 @@
 """TableColumns: the columns of a table that are labels, groups, weights and features, by their names."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +20,85 @@ INDEX = re.compile(r"^__index_level_\d+__$")
 
 
 @dataclass(frozen=True)
+class Features:
+    """The columns that a model was trained on, as far as it knows them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        In its order; empty where nobody named them.
+    n_features : int or None
+        How many there are, if that is known.
+    blanks_lost : bool
+        Whether the names have underscores where the table may have blanks, as LightGBM writes them.
+    """
+
+    names: tuple[str, ...]
+    n_features: int | None
+    blanks_lost: bool = False
+
+    @classmethod
+    def of(cls, model: Any) -> "Features":
+        """Those of a model, with what stands around it."""
+        around = Around(model)
+        names, n_features = _known_names(around)
+        bases = type(around.ensemble).__mro__
+        lightgbm = any(base.__module__.partition(".")[0] == "lightgbm" for base in bases)
+        return cls(names, n_features, lightgbm and not around.transforms)
+
+    @property
+    def has_names(self) -> bool:
+        """Whether somebody named the columns; names that a library made up say no more than places."""
+        return not all(GENERATED.match(name) for name in self.names)
+
+    def named(self, given: Sequence[str]) -> "Features":
+        """The same with the names that a caller gives to them; raises if the model knows others."""
+        if self.has_names and list(map(self._spelt, given)) != list(map(self._spelt, self.names)):
+            raise ValueError(
+                f"features names {listed(given)}, and the model was trained on {listed(self.names, MOST_NAMES)}; leave "
+                "it out"
+            )
+        if self.n_features not in (None, len(given)):
+            raise ValueError(
+                f"features names {len(given)} columns, and the model was trained on {self.n_features}; name each of "
+                "them, in the model's order"
+            )
+        return replace(self, names=tuple(given), blanks_lost=False)
+
+    def match(self, columns: Sequence[Any]) -> dict[str, Any]:
+        """The column of a table that each name stands for, of those that it has."""
+        exact = {str(column): column for column in columns}
+        if not self.blanks_lost:
+            return {name: exact[name] for name in self.names if name in exact}
+        alike: dict[str, list[Any]] = {}
+        for column in columns:
+            alike.setdefault(self._spelt(str(column)), []).append(column)
+        found = {name: alike[self._spelt(name)] for name in self.names if self._spelt(name) in alike}
+        for name, several in found.items():
+            if len(several) > 1 and " " not in name:
+                raise ValueError(
+                    f"the model was trained on the column {name!r}, as LightGBM writes it, and the table has "
+                    f"{listed(several)}; say which by naming all features that the model takes, in its order"
+                )
+        return {name: exact[name] if name in exact else several[0] for name, several in found.items()}
+
+    def find(self, columns: Sequence[Any]) -> list[Any] | None:
+        """The columns of a table that the model takes, in its order, if it has them all by name.
+
+        A model that knows no names was trained on columns 0, 1, 2, ..., and a table may call them so.
+        """
+        numbered = Features(tuple(map(str, range(0 if self.has_names else self.n_features or 0))), self.n_features)
+        for known in (self, numbered):
+            found = known.match(columns)
+            if found and len(found) == len(known.names):
+                return [found[name] for name in known.names]
+        return None
+
+    def _spelt(self, name: str) -> str:
+        return name.replace(" ", "_") if self.blanks_lost else name
+
+
+@dataclass(frozen=True)
 class TableColumns:
     """The columns of a table that are labels, groups, weights and features.
 
@@ -28,17 +107,20 @@ class TableColumns:
     y : str or None
     sensitive : tuple of str
     weight : str or None
-    features : tuple of str
-        Those that the model was trained on, by name; empty where it does not know.
-    n_features : int or None
-        How many there are, if that is known.
+    features : Features
+        Those that the model was trained on.
+    named : bool
+        Whether a caller has named the features of a model that does not know their names.
+    by_place : bool
+        Whether those of such a model may be taken as they stand in a table: only where the caller has it in hand.
     """
 
     y: str | None
     sensitive: tuple[str, ...]
     weight: str | None
-    features: tuple[str, ...]
-    n_features: int | None
+    features: Features
+    named: bool = False
+    by_place: bool = False
 
     @property
     def others(self) -> list[str]:
@@ -46,33 +128,37 @@ class TableColumns:
         return [*dict.fromkeys(name for name in (self.y, *self.sensitive, self.weight) if name is not None)]
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise if a column is missing."""
-        for name in self.others:
-            if name not in columns:
-                meant = get_close_matches(name, columns, 1)
-                hint = f"did you mean {meant[0]!r}? There are" if meant else "there are"
-                raise ValueError(f"there is no column {name!r}; {hint} {listed(columns, MOST_NAMES)}")
+        """Raise if a column is missing that is not a feature, or need not be."""
+        _check_there(self.others, columns)
 
     def find_features(self, columns: Sequence[Any]) -> list[Any]:
-        """The columns to give to the model: by the names that it was trained on; else by their number.
+        """The columns to give to the model: by the names that it was trained on, or that it was given by a caller.
 
-        Of a model that knows no names, all that are neither labels nor weights, nor, if these are too many, groups.
+        One that knows no names gets, of a table that may be taken by place, all that are neither labels nor weights,
+        nor, if these are too many, groups.
         """
-        # LightGBM has no blanks in names.
-        by_name = {str(name).replace(" ", "_"): name for name in columns} | {str(name): name for name in columns}
-        if self.features and all(name in by_name for name in self.features):
-            return [by_name[name] for name in self.features]
-        if not all(GENERATED.match(name) for name in self.features):
-            lacking = next(name for name in self.features if name not in by_name)
-            has = listed(columns, MOST_NAMES)
+        features, has = self.features, listed(columns, MOST_NAMES)
+        by_name = features.find(columns)
+        if by_name is not None:
+            return by_name
+        if self.named:
+            _check_there(features.names, columns)
+        if features.has_names:
+            found = features.match(columns)
+            lacking = next(name for name in features.names if name not in found)
             raise ValueError(f"the model was trained on the column {lacking!r}, and the table has {has}")
+        if not self.by_place:
+            raise ValueError(
+                "the model does not know the names of its columns, and in a table that is read by name their places "
+                "say nothing; name those that it takes, in its order, as in features=['age', 'income']. The table has "
+                f"{has}"
+            )
         every = [name for name in columns if name not in (self.y, self.weight) and not INDEX.match(str(name))]
         rest = [name for name in every if name not in self.sensitive]
-        for found in (every, rest):
-            if self.n_features in (None, len(found)):
-                return rest if self.n_features is None else found
-        has = listed(columns, MOST_NAMES)
-        raise ValueError(f"the model was trained on {self.n_features} columns, and the table has {has}")
+        for by_place in (every, rest):
+            if features.n_features in (None, len(by_place)):
+                return rest if features.n_features is None else by_place
+        raise ValueError(f"the model was trained on {features.n_features} columns, and the table has {has}")
 
     def cut_batch(self, table: Batch) -> Batch:
         """The rows of a data frame, which is the ``X`` of a batch."""
@@ -90,8 +176,10 @@ class TableColumns:
         if with_features:
             features = wrapped.select(nw.col(*self.find_features(wrapped.columns)))
             # A model that knows no names was trained on an array.
-            has_names = self.features or not all(dtype.is_numeric() for dtype in features.schema.values())
-            X = features.to_native() if has_names else features.to_numpy()
+            found = self.features.match(wrapped.columns)
+            known = bool(found) and len(found) == len(self.features.names) and not self.named
+            plain = not known and all(dtype.is_numeric() for dtype in features.schema.values())
+            X = features.to_numpy() if plain else features.to_native()
         return Batch(
             X,
             None if self.y is None else wrapped[self.y].to_native(),
@@ -102,29 +190,65 @@ class TableColumns:
 
 
 def find_columns(
-    model: Any, y: Any, sensitive_features: Any, sample_weight: Any, table: Any = None
+    model: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    features: list[str] | None = None,
+    table: Any = None,
 ) -> TableColumns | None:
     """The columns that y, sensitive_features and sample_weight name; ``None`` if they are columns themselves.
 
-    Texts may be either where there is no ``y``: they are names if the ``table``, if there is one, has such columns.
+    ``features`` names those of a model that does not know their names. Texts may be either where there is no ``y``:
+    they are names if the ``table``, if there is one, has such columns.
     """
+    if not names_columns(y, sensitive_features, table):
+        return None
     sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
-    by_name = isinstance(sensitive, list | tuple) and bool(sensitive) and all(isinstance(s, str) for s in sensitive)
-    if not by_name or not (y is None or isinstance(y, str)):
-        return None
-    if y is None and table is not None and not set(sensitive) <= set(getattr(table, "columns", ())):
-        return None
     if not (sample_weight is None or isinstance(sample_weight, str)):
         raise ValueError(
             f"sample_weight must be the name of a column, as y and sensitive_features are, got {shown(sample_weight)}"
         )
-    features, n_features = _features_of(Around(model))
-    return TableColumns(y, tuple(sensitive), sample_weight, features, n_features)
+    known = Features.of(model)
+    named = features is not None and not known.has_names
+    if features is not None:
+        taken = [name for name in features if name in (y, sample_weight)]
+        if taken:
+            raise ValueError(f"features names {taken[0]!r}, which is the column of labels or of weights; leave it out")
+        known = known.named(features)
+    return TableColumns(y, tuple(sensitive), sample_weight, known, named, table is not None)
 
 
-def _features_of(around: Around) -> tuple[tuple[str, ...], int | None]:
+def names_columns(y: Any, sensitive_features: Any, table: Any = None) -> bool:
+    """Whether y and sensitive_features name columns of a table that is read by name."""
+    sensitive = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
+    by_name = isinstance(sensitive, list | tuple) and bool(sensitive) and all(isinstance(s, str) for s in sensitive)
+    if not by_name or not (y is None or isinstance(y, str)):
+        return False
+    return y is not None or table is None or set(sensitive) <= set(getattr(table, "columns", ()))
+
+
+def check_features(features: Any, *given: Any) -> list[str] | None:
+    """The names in ``features``, if any; raises unless they can be of one of the ``given``, (y, sensitive_features)."""
+    if features is None:
+        return None
+    names = list(features) if isinstance(features, list | tuple) or hasattr(features, "tolist") else []
+    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ValueError(
+            f"features must be a list of different names of columns, as in features=['age', 'income'], got {features!r}"
+        )
+    if not any(names_columns(*columns) for columns in given):
+        raise ValueError(
+            "features names columns of a table, and then y and sensitive_features must be names of its columns too, as "
+            "in y='hired', sensitive_features='sex'; where X is given by itself, give it with the model's columns"
+        )
+    return names
+
+
+def _known_names(around: Around) -> tuple[tuple[str, ...], int | None]:
     """What a model calls its columns, and how many they are, as far as it knows."""
-    for model in (around.outer, around.ensemble):
+    seen = list(_that_see_the_table(around))
+    for model in seen:
         for attribute in ("feature_names_in_", "feature_names_"):  # CatBoost has the second
             names = getattr(model, attribute, None)
             if names is not None:
@@ -133,7 +257,25 @@ def _features_of(around: Around) -> tuple[tuple[str, ...], int | None]:
             return tuple(model.feature_name()), model.num_feature()
         if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's
             return tuple(model.feature_names or ()), model.num_features()
-    return (), getattr(around.outer, "n_features_in_", None)
+    return (), next((model.n_features_in_ for model in seen if hasattr(model, "n_features_in_")), None)
+
+
+def _that_see_the_table(around: Around) -> Iterator[Any]:
+    """A model and what is inside it, as far as the columns that reach it are those of the table."""
+    for layer in around.layers:
+        yield layer.model
+        if layer.before is not None:
+            yield layer.before
+            return
+    yield around.ensemble
+
+
+def _check_there(names: Sequence[str], columns: Sequence[Any]) -> None:
+    for name in names:
+        if name not in columns:
+            meant = get_close_matches(name, [str(column) for column in columns], 1)
+            hint = f"did you mean {meant[0]!r}? There are" if meant else "there are"
+            raise ValueError(f"there is no column {name!r}; {hint} {listed(columns, MOST_NAMES)}")
 
 
 def shown(value: Any) -> str:

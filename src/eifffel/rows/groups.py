@@ -157,7 +157,7 @@ class Groups:
 
         Not every group need have a row.
         """
-        read = read_columns(split_columns(sensitive_features), X, self.missing, rows=rows)
+        read = read_columns(split_columns(sensitive_features), X, self.missing, rows=rows, beside=[("X", X)])
         return self.encode_read(self.match_columns(read, rows))
 
     def match_columns(self, read: list[ReadColumn], rows: str) -> list[ReadColumn]:

@@ -19,16 +19,26 @@ FORMS = (
 
 
 def read_rows(
-    model: Any, X: Any, y: Any, sensitive_features: Any, sample_weight: Any = None, *, what: str = "X"
+    model: Any,
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    *,
+    features: list[str] | None = None,
+    what: str = "X",
 ) -> Batches:
-    """Rows in batches, whichever way they were given; see `FORMS`. ``what`` names ``X`` in errors."""
+    """Rows in batches, whichever way they were given; see `FORMS`.
+
+    ``features`` names the columns of a model that does not know their names, and ``what`` names ``X`` in errors.
+    """
     check_table(X)
     if type(X).__module__.split(".")[0] == "dask":
         raise TypeError(
             f"{what} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
             "which go to where its partitions are"
         )
-    named = find_columns(model, y, sensitive_features, sample_weight, X if _is_table(X) else None)
+    named = find_columns(model, y, sensitive_features, sample_weight, features, X if _is_table(X) else None)
     files = [X] if isinstance(X, str | os.PathLike) else X
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
         if named is None:
@@ -54,9 +64,11 @@ def read_rows(
     return OneBatch(Batch(X, y, sensitive_features, sample_weight))
 
 
-def read_selection(model: Any, select_on: Any) -> Batches | None:
+def read_selection(model: Any, select_on: Any, features: list[str] | None = None) -> Batches | None:
     """The selection rows in batches; ``None`` if there are none."""
-    return None if select_on is None else read_rows(model, *check_select_on(select_on), what="X of select_on")
+    if select_on is None:
+        return None
+    return read_rows(model, *check_select_on(select_on), features=features, what="X of select_on")
 
 
 def _is_table(X: Any) -> bool:

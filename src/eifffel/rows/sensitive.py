@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import check_aligned, check_length, read_column, sort_values
+from eifffel._validation import check_aligned, check_length, read_column, set_index, sort_values
 
 ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
 MISSING = (ERROR, OWN_GROUP, DROP)
@@ -46,12 +46,17 @@ class ReadColumn(NamedTuple):
     gaps: np.ndarray
 
 
-def read_columns(columns: list[tuple[str, Any]], X: Any, missing: str, *, rows: str | None = None) -> list[ReadColumn]:
-    """Read columns of sensitive_features, one entry for each row of ``X``; ``rows`` names them in errors."""
+def read_columns(
+    columns: list[tuple[str, Any]], X: Any, missing: str, *, rows: str | None = None, beside: Sequence[Any] = ()
+) -> list[ReadColumn]:
+    """Read columns of sensitive_features, one entry for each row of ``X``; ``rows`` names them in errors.
+
+    ``beside`` are other columns of the same rows, each with its name.
+    """
+    named = name_columns(columns, rows)
+    check_aligned([*beside, *named])
     read = []
-    for name, column in columns:
-        what = name_column("sensitive_features" if rows is None else f"sensitive_features of {rows}", name)
-        check_aligned(what, column, X)
+    for (name, _), (what, column) in zip(columns, named, strict=True):
         found, distinct, gaps = _read(what, column, missing)
         check_length(what, gaps, _num_samples(X))
         read.append(ReadColumn(ColumnValues(name, distinct, bool(gaps.any())), found, gaps))
@@ -123,6 +128,20 @@ def take_rows(sensitive_features: Any, part: np.ndarray) -> Any:
     if isinstance(sensitive_features, Mapping):
         return {name: _safe_indexing(column, part) for name, column in sensitive_features.items()}
     return _safe_indexing(sensitive_features, part)
+
+
+def set_group_index(sensitive_features: Any, beside: Sequence[Any]) -> Any:
+    """What `set_index` makes of sensitive_features, of each column where they are a dict."""
+    if not isinstance(sensitive_features, Mapping):
+        return set_index(sensitive_features, beside)
+    columns = list(sensitive_features.values())
+    return {name: set_index(column, [*beside, *columns]) for name, column in sensitive_features.items()}
+
+
+def name_columns(columns: list[tuple[str, Any]], rows: str | None = None) -> list[tuple[str, Any]]:
+    """The same columns by what they are called in errors."""
+    what = "sensitive_features" if rows is None else f"sensitive_features of {rows}"
+    return [(name_column(what, name), column) for name, column in columns]
 
 
 def name_column(what: str, name: str) -> str:

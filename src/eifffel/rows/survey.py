@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._parallel import Bar
-from eifffel._validation import check_aligned, check_length, listed, read_column, sort_values
+from eifffel._validation import check_length, listed, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.groups import INTERSECTION, Groups, check_few
 from eifffel.rows.sensitive import (
@@ -166,9 +166,10 @@ class ReadBatch(NamedTuple):
 def read_batch(batch: Batch, missing: str, rows: str) -> ReadBatch:
     """Read groups and labels, once; ``rows`` names them in errors."""
     if "read" not in batch.memo:
-        columns = read_columns(split_columns(batch.sensitive_features), batch.like, missing, rows=rows)
         labels, what = None, f"y of {rows}"
-        check_aligned(what, batch.y, batch.like)
+        beside = [("X", batch.X), (what, batch.y), (f"sample_weight of {rows}", batch.sample_weight)]
+        given = split_columns(batch.sensitive_features)
+        columns = read_columns(given, batch.like, missing, rows=rows, beside=beside)
         if batch.y is not None:
             found, distinct, _ = read_column(what, batch.y)
             check_length(what, found, len(batch))
