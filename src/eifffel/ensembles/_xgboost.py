@@ -292,9 +292,9 @@ def _bias_of(document: dict[str, Any]) -> float:
     """The log-odds of base_score, computed in float32; since version 3.1 a list holds it."""
     probability = np.ravel(json.loads(document["learner"]["learner_model_param"]["base_score"])).astype(np.float32)[0]
     one = np.float32(1)
-    # XGBoost's logarithm of float32 is that of float64, rounded; NumPy's own is not always.
     if document["version"] >= [3, 2]:  # of the library, not of the one that trained the model
         probability = np.clip(probability, np.float32(1e-6), one - np.float32(1e-6))
+    # XGBoost's logarithm of float32 is that of float64, rounded; NumPy's own is not always.
     return float(np.float32(-np.log(np.float64(one / probability - one))))
 
 
