@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from eifffel._optional import import_optional
 from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
+from eifffel.loaded import check_catboost_bytes, check_lightgbm_text, check_xgboost_bytes
 
 
 class Form(NamedTuple):
@@ -20,12 +21,12 @@ class Form(NamedTuple):
 
 def _read_lightgbm(library: Any, data: bytes) -> Any:
     text = data.decode()
-    if "\nend of trees" not in text:  # LightGBM reads on where a file has ended, and crashes
-        raise ValueError("its end is missing")
+    check_lightgbm_text(text)
     return library.Booster(model_str=text)
 
 
 def _read_xgboost(library: Any, data: bytes) -> Any:
+    check_xgboost_bytes(data)
     booster = library.Booster()
     booster.load_model(bytearray(data))
     if booster.attr("best_iteration") is not None:
@@ -34,6 +35,11 @@ def _read_xgboost(library: Any, data: bytes) -> Any:
             "best; read it as the class that you use, and give that to trace_path"
         )
     return booster
+
+
+def _read_catboost(library: Any, data: bytes) -> Any:
+    check_catboost_bytes(data)
+    return library.CatBoostClassifier().load_model(blob=data)
 
 
 def _write_catboost(model: Any) -> bytes:
@@ -56,7 +62,7 @@ FORMS = {
     ),
     "catboost": Form(
         lambda data: data[:4] == b"CBM1",
-        lambda library, data: library.CatBoostClassifier().load_model(blob=data),
+        _read_catboost,
         _write_catboost,
     ),
 }

@@ -1,6 +1,7 @@
 """What a strategy makes: the order in which leaves are edited, step after step."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class EditOrder(ABC):
     """
 
     score: np.ndarray
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: nothing that follows from the rest, and could say otherwise in a file."""
+        derived = {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
     @property
     @abstractmethod
