@@ -16,7 +16,15 @@ from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, first_line, warn_caller
-from eifffel.loaded import TRUSTED_MAKERS, DamageError, check_loaded, check_record, find_unchecked, guard
+from eifffel.loaded import (
+    TRUSTED_MAKERS,
+    DamageError,
+    check_boosters,
+    check_loaded,
+    check_record,
+    find_unchecked,
+    guard,
+)
 from eifffel.native import read_native
 from eifffel.record import attach_record, edited_model, find_record
 
@@ -130,6 +138,13 @@ def _dump(sio: Any, model: Any, trusted: Sequence[str]) -> bytes:
             f"this {type(model).__name__} holds {', '.join(unknown)}, which eifffel.load would refuse; name what you "
             "trust in trusted=, here and when you load it"
         )
+    try:
+        check_boosters(model, trusted)
+    except DamageError as error:
+        raise ModelFileError(
+            f"this {type(model).__name__} holds {error}, which eifffel.load would refuse; name its type in trusted=, "
+            "here and when you load it, or save it by its library's own means"
+        ) from error
     return data
 
 
@@ -144,7 +159,8 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
         Whether a pickle or a joblib file may be loaded. Such a file can run any code: do it only if you trust whoever
         made it.
     trusted : sequence of str
-        Types that the file may hold beside `TRUSTED_TYPES`.
+        Types that the file may hold beside `TRUSTED_TYPES`. The booster of a type that is named here is given to its
+        library without a look: do it only if you trust whoever made the file.
 
     Returns
     -------
@@ -182,7 +198,7 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     path = Path(path)
     data = _read(path)
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        native = read_native(path, data)
+        native = read_native(path, data, trusted)
         return _load_pickle(path, data, allow_pickle) if native is None else native
     sio = import_optional("skops.io", "saving and loading models need")
     stored_with: dict[str, str] = {}
@@ -206,7 +222,9 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
                 f"'{path}' holds {', '.join(unknown)}, which is not loaded: a file can do harm by it. If you know what "
                 "it is and trust whoever made the file, name it in trusted="
             )
-        loaded = sio.loads(guard(data, TRUSTED_TYPES), trusted=[*TRUSTED_TYPES, *TRUSTED_MAKERS, *trusted])
+        loaded = sio.loads(
+            guard(data, {*TRUSTED_TYPES} - {*trusted}), trusted=[*TRUSTED_TYPES, *TRUSTED_MAKERS, *trusted]
+        )
         check_loaded(loaded)
         model, record = (loaded, None) if about is None else _split(path, loaded)
         own_record = find_record(model)

@@ -5,7 +5,7 @@ is not there, a table that is too narrow, and it reads or writes wherever that w
 for each type what must hold; `check_loaded` goes through all that a file held, and looks at every object once.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
 from types import FunctionType
 from typing import Any
@@ -18,13 +18,14 @@ from eifffel.loaded._catboost import check_catboost_bytes
 from eifffel.loaded._damage import DamageError, refuse_unless
 from eifffel.loaded._lightgbm import check_lightgbm_text
 from eifffel.loaded._paths import check_record
-from eifffel.loaded._schema import TRUSTED_MAKERS, find_unchecked, guard
+from eifffel.loaded._schema import STATES, TRUSTED_MAKERS, find_unchecked, guard
 from eifffel.loaded._xgboost import check_xgboost_bytes
 
 __all__ = [
     "CHECKS",
     "TRUSTED_MAKERS",
     "DamageError",
+    "check_boosters",
     "check_catboost_bytes",
     "check_lightgbm_text",
     "check_loaded",
@@ -76,6 +77,14 @@ def check_loaded(loaded: Any) -> None:
                 check = checks.get(f"{base.__module__.partition('.')[0]}.{base.__name__}")
                 if check is not None:
                     _run(check, item)
+
+
+def check_boosters(model: Any, trusted: Collection[str]) -> None:
+    """Raise `DamageError` if a model holds a booster that would be refused when its file is read."""
+    for item in _items_in(model):
+        name = f"{type(item).__module__}.{type(item).__name__}"
+        if name in STATES and name not in trusted:
+            STATES[name](item.__getstate__())
 
 
 def _run(check: Check, item: Any) -> None:

@@ -208,16 +208,41 @@ def _check_one_record(record: Any) -> None:
     if sets is not None:
         refuse_unless(all(isinstance(labels, list | tuple) for labels in sets), RECORD)
         check_label_sets(LabelSets(*map(tuple, sets)))
-    for name in ("selection", "task"):
-        refuse_unless(record[name] is None or isinstance(record[name], dict), RECORD)
+    _check_selection(record["selection"])
+    _check_task(record["task"])
     _check_summary(record["summary"])
+
+
+def _check_selection(stored: Any) -> None:
+    """The bounds that chose an edit, as `Selection.told` has them."""
+    refuse_unless(stored is None or isinstance(stored, dict), RECORD)
+    for name in () if stored is None else ("epsilon", "ratio", "alpha", "confidence"):
+        refuse_unless(stored.get(name) is None or is_number(stored[name]), RECORD)
+
+
+def _check_task(stored: Any) -> None:
+    """The columns of a table that the command line made a model from: texts, and lists of them."""
+    refuse_unless(stored is None or isinstance(stored, dict), RECORD)
+    for name, value in () if stored is None else stored.items():
+        if name in ("labels", "good", "bad"):
+            texts = value is None or (isinstance(value, list | tuple) and all(isinstance(text, str) for text in value))
+            refuse_unless(texts and (name != "labels" or value is None or len(value) == 2), RECORD)
+        elif name == "min_group_rows":
+            refuse_unless(value is None or is_integer(value, 0), RECORD)
+        else:
+            refuse_unless(value is None or isinstance(value, str), RECORD)
 
 
 def _check_summary(summary: Any) -> None:
     """What a report says of an edit: JSON of one object, which `eifffel explain` looks at more closely."""
     if summary is None:
         return
+    what = "a record whose report is no JSON of one"
     try:
-        refuse_unless(isinstance(summary, str) and isinstance(json.loads(summary), dict), RECORD)
+        refuse_unless(isinstance(summary, str), what)
+        report = json.loads(summary)
     except (ValueError, RecursionError):
-        raise DamageError("a record whose report is no JSON") from None
+        raise DamageError(what) from None
+    refuse_unless(isinstance(report, dict) and isinstance(report.get("about", {}), dict), what)
+    made = report.get("about", {}).get("trained_on")
+    refuse_unless(made is None or isinstance(made, dict), what)

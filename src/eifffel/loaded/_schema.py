@@ -9,7 +9,7 @@ the parts describe.
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -31,28 +31,43 @@ class Maker(NamedTuple):
     make: str
 
 
+def check_lightgbm_state(state: Any) -> None:
+    """What a Booster of LightGBM is stored as."""
+    check_lightgbm_text(_stored(state, "_handle", "handle"))
+
+
+def check_xgboost_state(state: Any) -> None:
+    """What a Booster of XGBoost is stored as."""
+    check_xgboost_bytes(_stored(state, "handle"))
+
+
+def check_catboost_state(state: Any) -> None:
+    """What a CatBoostClassifier is stored as, trained or not."""
+    refuse_unless(isinstance(state, dict), "a model of CatBoost that is none")
+    if "__model" in state:
+        check_catboost_bytes(state["__model"])
+
+
+STATES = {
+    "catboost.core.CatBoostClassifier": check_catboost_state,
+    "lightgbm.basic.Booster": check_lightgbm_state,
+    "xgboost.core.Booster": check_xgboost_state,
+}
+
+
 def make_lightgbm_booster(parts: list[Any]) -> Any:
     """A Booster of LightGBM."""
-    (state,) = parts
-    stored = _stored(state, "_handle", "handle")
-    check_lightgbm_text(stored)
-    return _with_state("lightgbm.basic", "Booster", state)
+    return _with_state("lightgbm.basic.Booster", *parts)
 
 
 def make_xgboost_booster(parts: list[Any]) -> Any:
     """A Booster of XGBoost."""
-    (state,) = parts
-    check_xgboost_bytes(_stored(state, "handle"))
-    return _with_state("xgboost.core", "Booster", state)
+    return _with_state("xgboost.core.Booster", *parts)
 
 
 def make_catboost_classifier(parts: list[Any]) -> Any:
-    """A CatBoostClassifier, trained or not."""
-    (state,) = parts
-    refuse_unless(isinstance(state, dict), "a model of CatBoost that is none")
-    if "__model" in state:
-        check_catboost_bytes(state["__model"])
-    return _with_state("catboost.core", "CatBoostClassifier", state)
+    """A CatBoostClassifier."""
+    return _with_state("catboost.core.CatBoostClassifier", *parts)
 
 
 def _stored(state: Any, *names: str) -> Any:
@@ -63,9 +78,11 @@ def _stored(state: Any, *names: str) -> Any:
     return state[found[0]]
 
 
-def _with_state(module: str, name: str, state: dict[str, Any]) -> Any:
-    kind = getattr(import_module(module), name)
-    made = kind.__new__(kind)
+def _with_state(name: str, state: Any) -> Any:
+    STATES[name](state)
+    module, _, kind = name.rpartition(".")
+    made = getattr(import_module(module), kind)
+    made = made.__new__(made)
     made.__setstate__(state)
     return made
 
@@ -86,10 +103,11 @@ LOADERS = {
 TRUSTED_MAKERS = tuple(f"{__name__}.{maker.make}" for maker in MAKERS.values())
 
 
-def guard(data: bytes, trusted: tuple[str, ...]) -> bytes:
+def guard(data: bytes, trusted: Collection[str]) -> bytes:
     """The same skops file with calls of our functions in the place of what libraries would build unseen.
 
-    ``trusted`` are the types that eifffel trusts; each may be written only as skops writes it.
+    ``trusted`` are the types that eifffel trusts, but for those that the caller does: each may be written only as skops
+    writes it.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
