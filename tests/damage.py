@@ -23,6 +23,8 @@ SECONDS = 60
 # What may be allocated beyond what the program has when it starts.
 BYTES = 3 * 2**30
 ABOUT, SCHEMA = "eifffel.json", "schema.json"
+# What the whole of a library's own file is called here.
+NATIVE = "native"
 NUMBERS = (
     -1,
     0,
@@ -263,17 +265,10 @@ def damage_bytes(rng, data, xgboost_document):
     """The bytes of a booster, changed; those of XGBoost also as the document that they are."""
     if xgboost_document is not None and rng.random() < 0.8:
         document = xgboost_document
-        tree = pick(rng, document["Model"]["learner"]["gradient_booster"]["model"]["trees"])
-        places = (
-            document["Model"]["learner"],
-            document["Model"],
-            document["Config"],
-            tree,
-            tree,
-            tree,
-            tree["tree_param"],
-        )
-        part = pick(rng, places)
+        model = document.get("Model", document)
+        booster = model["learner"]["gradient_booster"]["model"]
+        tree = pick(rng, booster["trees"])
+        part = pick(rng, (document, model, model["learner"], booster, tree, tree, tree, tree["tree_param"]))
         name = pick(rng, list(part))
         part[name] = damage_value(rng, part[name])
         return json.dumps(document).encode(), f"{name} of XGBoost's document"
@@ -297,10 +292,16 @@ def damage(rng, members, documents):
     """Damage the members of a file in one place or two; says where."""
     said = []
     for _ in range(pick(rng, (1, 1, 1, 2))):
+        if NATIVE in members:
+            members[NATIVE], place = damage_native(rng, members[NATIVE], None if said else documents())
+            said.append(place)
+            continue
         schema = json.loads(members[SCHEMA])
         arrays = [name for name in members if name.endswith(".npy")]
         binary = [name for name in members if name.endswith(".bin")]
-        plain = [node for node, *_ in nodes_of(schema) if node["__loader__"] == "JsonNode"]
+        plain = [
+            node for node, *_ in nodes_of(schema) if node["__loader__"] == "JsonNode" and is_json(node.get("content"))
+        ]
         texts = [node for node in plain if len(node["content"]) > 1000]
         options = ["array"] * 4 * bool(arrays) + ["value"] * 3 + ["structure"] * 2
         options += ["bytes"] * 4 * bool(binary) + ["text"] * 6 * bool(texts)
@@ -330,6 +331,22 @@ def damage(rng, members, documents):
             members[ABOUT] = json.dumps(about).encode()
             said.append(f"{ABOUT}: {about}")
     return "; ".join(said)
+
+
+def is_json(text):
+    try:
+        json.loads(text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def damage_native(rng, data, xgboost_document):
+    """Damage a library's own file; says where."""
+    if data[:4] == b"tree":
+        new = damage_text(rng, data.decode()).encode()
+        return new, differing(data.decode(), new.decode())
+    return damage_bytes(rng, data, xgboost_document)
 
 
 def differing(old, new):
@@ -402,9 +419,10 @@ def xgboost_documents(members):
 
     found = []
     for name, data in members.items():
-        if name.endswith(".bin") and data[:1] == b"{":
-            plain = json.dumps(read_ubjson(data), default=lambda array: array.tolist())
-            found.append(plain)
+        if name == NATIVE and data[:2] == b'{"':
+            found.append(data)
+        elif name.endswith((".bin", NATIVE)) and data[:1] == b"{":
+            found.append(json.dumps(read_ubjson(data), default=lambda array: array.tolist()))
     return (lambda: json.loads(found[0])) if found else (lambda: None)
 
 
@@ -415,10 +433,13 @@ def main(folder, log, first, last):
     folder = Path(folder)
     rows = np.load(folder / "rows.npz")
     X, y, s = (rows[name] for name in ("X", "y", "s"))
-    files = sorted(folder.glob("*.skops"))
+    files = sorted([*folder.glob("*.skops"), *folder.glob(f"*.{NATIVE}")])
     trusted = json.loads((folder / "trusted.json").read_text())
     whole = {}
     for file in files:
+        if file.suffix == f".{NATIVE}":
+            whole[file] = {NATIVE: file.read_bytes()}
+            continue
         with zipfile.ZipFile(file) as archive:
             whole[file] = {name: archive.read(name) for name in archive.namelist()}
     documents = {file: xgboost_documents(whole[file]) for file in files}
@@ -440,9 +461,12 @@ def main(folder, log, first, last):
             except Exception as error:
                 out.write(f"{number} broken {file.stem}: {error!r}\n")
                 continue
-            with zipfile.ZipFile(damaged_file, "w") as archive:
-                for name, content in members.items():
-                    archive.writestr(name, content)
+            if NATIVE in members:
+                damaged_file.write_bytes(members[NATIVE])
+            else:
+                with zipfile.ZipFile(damaged_file, "w") as archive:
+                    for name, content in members.items():
+                        archive.writestr(name, content)
             out.write(f"{number} tried {file.stem}: {place[:400]}\n".replace("\\n", " "))
             out.flush()
             faulthandler.dump_traceback_later(SECONDS, exit=True)

@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from eifffel import DiscriminationAwareForestClassifier, EiFFFeLClassifier, save, trace_path
 from eifffel.datasets import make_biased_classification
+from eifffel.native import write_native
 
 pytest.importorskip("skops")
 assert resource  # the program limits its memory by it
@@ -99,6 +100,8 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     for name, model in make_models().items():
         save(model, folder / f"{name}.skops", trusted=TRUSTED)
+    for name, model in make_boosters().items():
+        (folder / f"{name}.native").write_bytes(write_native(model))
     np.savez(folder / "rows.npz", X=X, y=y, s=s)
     (folder / "trusted.json").write_text(json.dumps(TRUSTED))
     return folder
