@@ -112,8 +112,15 @@ def try_damages(folder, first, last):
     log, deaths = folder / f"log-{first}.txt", []
     while first < last:
         program = [sys.executable, str(Path(__file__).parent / "damage.py"), folder, log, first, last]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-        done = subprocess.run([*map(str, program)], env=environment, capture_output=True, text=True, check=False)
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "OMP_STACKSIZE": "512k",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        }
+        done = subprocess.run(
+            [*map(str, program)], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+        )
         lines = log.read_text().splitlines() if log.exists() else []
         if done.returncode == 0 and lines[-1:] == ["end"]:
             return lines, deaths

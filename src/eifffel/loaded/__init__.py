@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from eifffel.loaded import _paths, _trees
 from eifffel.loaded._catboost import check_catboost_bytes
-from eifffel.loaded._damage import DamageError, refuse_unless
+from eifffel.loaded._damage import DamageError, check_threads, refuse_unless
 from eifffel.loaded._lightgbm import check_lightgbm_text
 from eifffel.loaded._paths import check_record
 from eifffel.loaded._schema import STATES, TRUSTED_MAKERS, find_unchecked, guard
@@ -103,9 +103,12 @@ def _check_attributes(item: Any) -> None:
         return
     if isinstance(item, np.random.RandomState | np.random.Generator):
         _check_generator(item)
+    if isinstance(item, dict):
+        check_threads(item)
     state = getattr(item, "__dict__", None)
     if not isinstance(state, dict):
         return
+    check_threads(state)
     for name in list(state):
         of_class = getattr(type(item), name, None) if isinstance(name, str) else None
         if isinstance(of_class, cached_property):

@@ -63,8 +63,8 @@ def _check_features(trees: Table) -> Columns:
         for k, feature in enumerate(features):
             refuse_unless(feature.number(index_field, "<i", -1) == k, "features of CatBoost in another order")
             flat.append(feature.number(index_field + 1, "<i", -1))
-    refuse_unless(not list(trees.tables(12)) and not list(trees.tables(13)), "a model of CatBoost for texts")
     refuse_unless(not list(trees.tables(18)), "a model of CatBoost for embeddings")
+    refuse_unless(not list(trees.tables(12)) and not list(trees.tables(13)), "a model of CatBoost for texts")
     refuse_unless(sorted(flat) == list(range(len(flat))), "features of CatBoost that are not columns of a table")
     for feature in numbers:
         borders = feature.numbers(3, "<f4")

@@ -4,6 +4,10 @@ from typing import Any
 
 import numpy as np
 
+# No machine has more cores; libraries would start as many threads as a file says, and die of it.
+MOST_THREADS = 1024
+THREADS = ("n_jobs", "n_threads", "nthread", "nthreads", "num_thread", "num_threads", "thread_count")
+
 
 class DamageError(ValueError):
     """What a file says does not fit together, so that whoever used it would read or write outside of its arrays."""
@@ -23,6 +27,16 @@ def is_integer(value: Any, at_least: float = -np.inf, at_most: float = np.inf) -
 def is_number(value: Any) -> bool:
     """Whether a value is one number, be it infinite; neither NaN nor a truth value."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and not np.isnan(value)
+
+
+def check_threads(settings: Any) -> None:
+    """Raise if settings, by their names, ask for more threads than any machine has cores."""
+    for name in THREADS:
+        value = settings.get(name)
+        if isinstance(value, str) and value.lstrip("-").isdigit() and len(value) < 20:
+            value = int(value)
+        if is_number(value):
+            refuse_unless(value <= MOST_THREADS, f"{name}={value}, more threads than any machine has cores")
 
 
 def is_array(value: Any, kinds: str, n_dims: int) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.loaded._damage import DamageError, refuse_unless, tree_depth
+from eifffel.loaded._damage import DamageError, check_threads, refuse_unless, tree_depth
 
 # Bits of decision_type: whether the split is by categories.
 CATEGORICAL = 1
@@ -15,6 +15,8 @@ MAY_BE_OF_SPLITS = ("split_gain", "internal_value", "internal_weight", "internal
 MAY_BE_OF_LEAVES = ("leaf_weight", "leaf_count")
 # Objectives that have a score for each class; all others have one.
 OF_CLASSES = ("multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr")
+PARAMETERS, END_OF_PARAMETERS = "parameters:", "end of parameters"
+PARAMETER = re.compile(r"\[[A-Za-z0-9_]+: [^\n]*\]")
 INTEGER = re.compile(r"-?[0-9]{1,18}")
 NUMBER = re.compile(r"[-+]?([0-9.]+([eE][-+]?[0-9]+)?|inf|nan)", re.IGNORECASE)
 
@@ -25,8 +27,9 @@ def check_lightgbm_text(text: Any) -> None:
     # Text ends for LightGBM at the first zero, and lines also where it has a carriage return.
     refuse_unless("\0" not in text and "\r" not in text, "a model of LightGBM with signs that no text has")
     head, found, rest = text.partition("\nTree=")
-    body, end, _ = (found + rest).partition("\nend of trees")
+    body, end, tail = (found + rest).partition("\nend of trees\n")
     refuse_unless(end, "a model of LightGBM whose end is missing")
+    _check_parameters(tail.split("\n"))
     header = _fields(head.split("\n"), "the head of a model of LightGBM")
     n_features = _integer(header, "max_feature_idx") + 1
     names = header.get("feature_names", "").split(" ")
@@ -40,6 +43,17 @@ def check_lightgbm_text(text: Any) -> None:
     refuse_unless(len(blocks) % n_outputs == 0, "a model of LightGBM with too few trees for its classes")
     for block in blocks:
         _check_tree(_fields(block.split("\n"), "a tree of LightGBM"), n_features)
+
+
+def _check_parameters(lines: list[str]) -> None:
+    """What a model was trained with, a parameter in each line, which LightGBM cuts where it expects its signs."""
+    if PARAMETERS in lines:
+        what = "a model of LightGBM whose parameters cannot be read"
+        first = lines.index(PARAMETERS) + 1
+        refuse_unless(END_OF_PARAMETERS in lines[first:] and lines.count(PARAMETERS) == 1, what)
+        given = lines[first : lines.index(END_OF_PARAMETERS, first)]
+        refuse_unless(all(PARAMETER.fullmatch(line) for line in given if line), what)
+        check_threads(dict(line[1:-1].split(": ", 1) for line in given if line))
 
 
 def _fields(lines: list[str], what: str) -> dict[str, str]:

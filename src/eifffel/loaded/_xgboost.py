@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.loaded._damage import DamageError, is_integer, refuse_unless, tree_depth
+from eifffel.loaded._damage import DamageError, check_threads, is_integer, refuse_unless, tree_depth
 from eifffel.loaded._ubjson import read_json, read_ubjson
 
 OUTSIDE = "a tree of XGBoost whose nodes point outside of it"
@@ -24,6 +24,8 @@ def check_xgboost_bytes(data: Any) -> None:
     try:
         document = read_json(data) if is_text else read_ubjson(data)
         model = document.get("Model", document)
+        if "Config" in document:
+            check_threads(document["Config"]["learner"].get("generic_param", {}))
         _check_learner(model["learner"])
     except DamageError:
         raise
