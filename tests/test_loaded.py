@@ -23,8 +23,18 @@ from sklearn.tree import DecisionTreeClassifier
 from boosters import BOOSTED
 from eifffel import EiFFFeLClassifier, ModelFileError, load, save, trace_path
 from eifffel.datasets import make_biased_classification
-from eifffel.loaded import DamageError, check_catboost_bytes, check_lightgbm_text, check_loaded, check_xgboost_bytes
+from eifffel.loaded import (
+    CHECKS,
+    LATER,
+    MAKERS,
+    DamageError,
+    check_catboost_bytes,
+    check_lightgbm_text,
+    check_loaded,
+    check_xgboost_bytes,
+)
 from eifffel.native import write_native
+from eifffel.storage import TRUSTED_TYPES
 
 skops = pytest.importorskip("skops.io")
 
@@ -141,6 +151,27 @@ def test_a_file_that_leads_outside_of_its_arrays_is_refused(name, tmp_path):
     file.write_bytes(skops.dumps(model))
     with pytest.raises(ModelFileError, match=r"model.skops' holds .*; it is damaged, or made to do harm"):
         load(file)
+
+
+def test_every_type_that_is_trusted_is_checked():
+    """But for those whose numbers nothing looks anything up by."""
+    plain = {
+        "OrderedDict",
+        "dtype",
+        "LGBMClassifier",
+        "XGBClassifier",
+        "XGBRFClassifier",
+        "TreePredictor",
+        "_BinMapper",
+    }
+    of_losses = {"HalfLogitLink", "Interval", "LogitLink", "ExponentialLoss", "HalfBinomialLoss", "_RemainderColsList"}
+    for name in TRUSTED_TYPES:
+        module, _, kind = name.rpartition(".")
+        if kind in plain | of_losses or name in MAKERS:
+            continue
+        bases = getattr(import_module(module), kind).__mro__
+        known = {f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in bases}
+        assert known & {*CHECKS, *LATER}, f"nothing is asked of a {name} that was read from a file"
 
 
 def test_a_path_with_rows_of_people_is_refused():

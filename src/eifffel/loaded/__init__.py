@@ -18,11 +18,13 @@ from eifffel.loaded._catboost import check_catboost_bytes
 from eifffel.loaded._damage import DamageError, check_threads, refuse_unless
 from eifffel.loaded._lightgbm import check_lightgbm_text
 from eifffel.loaded._paths import check_record
-from eifffel.loaded._schema import STATES, TRUSTED_MAKERS, find_unchecked, guard
+from eifffel.loaded._schema import MAKERS, STATES, TRUSTED_MAKERS, find_unchecked, guard
 from eifffel.loaded._xgboost import check_xgboost_bytes
 
 __all__ = [
     "CHECKS",
+    "LATER",
+    "MAKERS",
     "TRUSTED_MAKERS",
     "DamageError",
     "check_boosters",
