@@ -19,9 +19,9 @@ class EditOrder(ABC):
 
     A kind of edit derives from it and says what is abstract here: `safest`, `positions`, `leaves_at`, `step_of`,
     `edit`, `outcomes` and `replay`. What it holds is stored with a path; its type must be in
-    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded; `eifffel.loaded.CHECKS` says what must hold of it then. Leaves are numbered over the whole ensemble, as an
-    `EnsembleView` has them. The model that `edit` makes must decide as `replay` counts: `FairnessPath.model_at` checks
-    it.
+    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded, and `eifffel.loaded.CHECKS` says what must hold of it
+    then. Leaves are numbered over the whole ensemble, as an `EnsembleView` has them. The model that `edit` makes must
+    decide as `replay` counts: `FairnessPath.model_at` checks it.
 
     Attributes
     ----------
