@@ -7,7 +7,7 @@ for each type what must hold; `check_loaded` goes through all that a file held, 
 
 from collections.abc import Callable, Collection, Iterator
 from functools import cached_property
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,7 @@ def _check_attributes(item: Any) -> None:
         of_class = getattr(type(item), name, None) if isinstance(name, str) else None
         if isinstance(of_class, cached_property):
             del state[name]
-        elif isinstance(of_class, FunctionType):
+        elif isinstance(of_class, FunctionType | MethodType):
             raise DamageError(f"a {type(item).__name__} with something in the place of its method {name}")
 
 

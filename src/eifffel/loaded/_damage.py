@@ -44,8 +44,8 @@ def is_array(value: Any, kinds: str, n_dims: int) -> bool:
     return type(value) is np.ndarray and value.dtype.kind in kinds and value.ndim == n_dims
 
 
-def tree_depth(left: np.ndarray, right: np.ndarray, inner: np.ndarray, what: str) -> int:
-    """How many splits the longest way through a tree has; raises unless its nodes make up one.
+def walk_tree(left: np.ndarray, right: np.ndarray, inner: np.ndarray, what: str) -> tuple[int, np.ndarray]:
+    """How many splits the longest way through a tree has, and which nodes are on ways; raises unless it is a tree.
 
     Parameters
     ----------
@@ -68,4 +68,4 @@ def tree_depth(left: np.ndarray, right: np.ndarray, inner: np.ndarray, what: str
         refuse_unless(len(np.unique(level)) == len(level), what)
         reached[level] = True
         depth += 1
-    return depth
+    return depth, reached

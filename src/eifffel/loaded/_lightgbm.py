@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.loaded._damage import DamageError, check_threads, refuse_unless, tree_depth
+from eifffel.loaded._damage import DamageError, check_threads, refuse_unless, walk_tree
 
 # Bits of decision_type: whether the split is by categories.
 CATEGORICAL = 1
@@ -120,7 +120,7 @@ def _check_tree(fields: dict[str, str], n_features: int) -> None:
     nodes = [np.where(child >= 0, child, n_splits - 1 - child).astype(np.int64) for child in (left, right)]
     no_child = np.zeros(n_leaves, np.int64)
     left, right = (np.concatenate([child, no_child]) for child in nodes)
-    tree_depth(left, right, np.arange(n_splits + n_leaves) < n_splits, outside)
+    walk_tree(left, right, np.arange(n_splits + n_leaves) < n_splits, outside)
     _check_categories(fields, n_sets, threshold[(decision.astype(np.int64) & CATEGORICAL) != 0])
 
 

@@ -11,7 +11,7 @@ from sklearn.tree import BaseDecisionTree, DecisionTreeRegressor
 from sklearn.tree._tree import Tree
 from sklearn.utils import check_array
 
-from eifffel.loaded._damage import is_array, is_integer, refuse_unless, tree_depth
+from eifffel.loaded._damage import is_array, is_integer, refuse_unless, walk_tree
 
 OUTSIDE = "a tree whose nodes point outside of it"
 COLUMNS = "trees of other columns than the model around them has"
@@ -35,7 +35,7 @@ def make_tree(parts: list[Any]) -> Tree:
     left, right = nodes["left_child"], nodes["right_child"]
     inner = left != -1
     refuse_unless(is_integer(state.get("node_count")) and state["node_count"] == len(nodes), OUTSIDE)
-    depth = tree_depth(left, right, inner, OUTSIDE)
+    depth, _ = walk_tree(left, right, inner, OUTSIDE)
     refuse_unless(is_integer(state.get("max_depth")) and state["max_depth"] == depth, OUTSIDE)
     _check_features(nodes["feature"][inner], n_features)
     tree = Tree(int(n_features), n_classes.astype(np.intp), int(n_outputs))
@@ -155,7 +155,7 @@ def _check_predictor(state: dict[str, Any], n_features: Any, categorical: np.nda
     nodes: Any = state.get("nodes")
     refuse_unless(type(nodes) is np.ndarray and nodes.ndim == 1 and nodes.dtype.names, OUTSIDE)
     inner = nodes["is_leaf"] == 0
-    tree_depth(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), inner, OUTSIDE)
+    walk_tree(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), inner, OUTSIDE)
     _check_features(nodes["feature_idx"][inner], n_features)
     by_category = nodes[inner & (nodes["is_categorical"] != 0)]
     refuse_unless(categorical[by_category["feature_idx"]].all(), "a tree with categories of a feature that has none")

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.loaded._damage import DamageError, check_threads, is_integer, refuse_unless, tree_depth
+from eifffel.loaded._damage import DamageError, check_threads, is_integer, refuse_unless, walk_tree
 from eifffel.loaded._ubjson import read_json, read_ubjson
 
 OUTSIDE = "a tree of XGBoost whose nodes point outside of it"
@@ -14,6 +14,8 @@ OF_NODES = ("base_weights", "default_left", "loss_changes", "parents", "split_co
 # XGBoost refuses higher numbers of categories; features are counted in as many bits.
 MOST_CATEGORIES = 2**24
 MOST_FEATURES = 2**24
+# All numbers have 32 bits, some of them without a sign.
+MOST = 2**32 - 1
 
 
 def check_xgboost_bytes(data: Any) -> None:
@@ -72,15 +74,16 @@ def _check_tree(tree: dict[str, Any], n_features: int) -> None:
     refuse_unless(_count(param.get("size_leaf_vector", 0)) <= 1, "trees of XGBoost whose leaves hold vectors")
     refuse_unless(_count(param["num_feature"]) == n_features, "trees of XGBoost of other features than its model")
     _count(param.get("num_deleted", 0), n_nodes)
-    left, right = (_integers(tree[f"{side}_children"], n_nodes, -1, n_nodes - 1, OUTSIDE) for side in ("left", "right"))
-    inner = left != -1
-    refuse_unless(((right == -1) == ~inner).all(), OUTSIDE)
-    tree_depth(left, right, inner, OUTSIDE)
-    _integers(tree["split_indices"], n_nodes, 0, max(n_features - 1, 0), OUTSIDE)
+    left, right = (_integers(tree[f"{side}_children"], n_nodes, -1, MOST, OUTSIDE) for side in ("left", "right"))
+    feature = _integers(tree["split_indices"], n_nodes, 0, MOST, OUTSIDE)
+    parents = _integers(tree["parents"], n_nodes, -1, MOST, OUTSIDE)
     for name in OF_NODES:
         if name in tree:
             _numbers(tree[name], n_nodes, OUTSIDE)
-    parents = _integers(tree["parents"], n_nodes, -1, 2**31 - 1, OUTSIDE)
+    # Pruned nodes stay in the arrays, and what they say means nothing; no way leads there.
+    _, reached = walk_tree(left, right, left != -1, OUTSIDE)
+    inner = reached & (left != -1)
+    refuse_unless((right[reached & ~inner] == -1).all() and (feature[inner] < n_features).all(), OUTSIDE)
     for child in (left, right):
         refuse_unless((parents[child[inner]] == np.flatnonzero(inner)).all(), OUTSIDE)
     refuse_unless(parents[0] in (-1, 2**31 - 1), OUTSIDE)
