@@ -284,8 +284,9 @@ def test_a_tree_that_says_it_is_larger_is_refused(name, tmp_path):
         return True
 
     (tmp_path / "model.skops").write_bytes(rewrite(skops.dumps({"trees": forest().estimators_}), enlarge))
-    with pytest.raises(ModelFileError, match="holds a tree whose nodes point outside of it"):
-        load(tmp_path / "model.skops")
+    for trusted in ((), ("sklearn.tree._tree.Tree",)):  # whoever trusts the type is not asked for all that it may hold
+        with pytest.raises(ModelFileError, match="holds a tree whose nodes point outside of it"):
+            load(tmp_path / "model.skops", trusted=trusted)
 
 
 def test_functions_of_eifffels_own_are_not_called_by_a_file(tmp_path):
@@ -367,6 +368,57 @@ def test_documents_of_xgboost_are_checked_before_xgboost_reads_them(name, value,
         ModelFileError, match=r"cannot be read as a model of xgboost: (a model|a tree|trees) of XGBoost"
     ):
         load(tmp_path / "model.json")
+
+
+@pytest.mark.skipif("xgboost" not in BOOSTED, reason="needs xgboost")
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"tree_method": "exact", "gamma": 5},  # which prunes, and leaves pruned nodes where they were
+        {"booster": "gblinear", "max_depth": None},
+        {"booster": "dart"},
+        {"num_parallel_tree": 3},
+        {"enable_categorical": True, "feature_types": ["c"] + ["q"] * (X.shape[1] - 1), "max_cat_to_onehot": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("labels", [y, y + (X[:, 0] > 2)], ids=["two classes", "three"])
+def test_whole_models_of_xgboost_pass(params, labels):
+    from xgboost import XGBClassifier
+
+    booster = XGBClassifier(**{"n_estimators": 3, "max_depth": 4, "n_jobs": 1, **params}).fit(X, labels).get_booster()
+    for data in (booster.__getstate__()["handle"], booster.save_raw("json"), booster.save_raw("ubj")):
+        check_xgboost_bytes(bytes(data))
+
+
+@pytest.mark.skipif("lightgbm" not in BOOSTED, reason="needs lightgbm")
+@pytest.mark.parametrize("params", [{}, {"objective": "multiclassova"}, {"boosting_type": "dart"}], ids=str)
+@pytest.mark.parametrize("labels", [y, y + (X[:, 0] > 2)], ids=["two classes", "three"])
+def test_whole_models_of_lightgbm_pass(params, labels):
+    from lightgbm import LGBMClassifier
+
+    if len(np.unique(labels)) == 2 and "objective" in params:
+        params = {"objective": "cross_entropy"}
+    quiet = {"verbose": -1, "n_jobs": 1, "min_child_samples": 5, "min_data_per_group": 5, "max_cat_to_onehot": 1}
+    model = LGBMClassifier(n_estimators=3, **quiet, **params).fit(X, labels, categorical_feature=[0])
+    check_lightgbm_text(model.booster_.model_to_string())
+
+
+@pytest.mark.skipif("catboost" not in BOOSTED, reason="needs catboost")
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"one_hot_max_size": 10}, {"grow_policy": "Lossguide"}, {"simple_ctr": ["Buckets", "Counter"]}],
+    ids=str,
+)
+def test_whole_models_of_catboost_pass(params):
+    from catboost import CatBoostClassifier
+
+    rows = X.astype(object)
+    rows[:, 0] = X[:, 0].astype(int)
+    rows[:, 1] = (X[:, 1] // 500).astype(int)
+    settings = {"iterations": 20, "depth": 4, "verbose": False, "thread_count": 1, "allow_writing_files": False}
+    model = CatBoostClassifier(cat_features=[0, 1], **settings, **params).fit(rows, y)
+    check_catboost_bytes(write_native(model))
 
 
 @pytest.mark.skipif("catboost" not in BOOSTED, reason="needs catboost")

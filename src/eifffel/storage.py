@@ -223,7 +223,7 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
                 "it is and trust whoever made the file, name it in trusted="
             )
         loaded = sio.loads(
-            guard(data, {*TRUSTED_TYPES} - {*trusted}), trusted=[*TRUSTED_TYPES, *TRUSTED_MAKERS, *trusted]
+            guard(data, TRUSTED_TYPES, unseen=trusted), trusted=[*TRUSTED_TYPES, *TRUSTED_MAKERS, *trusted]
         )
         check_loaded(loaded)
         model, record = (loaded, None) if about is None else _split(path, loaded)

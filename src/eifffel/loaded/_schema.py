@@ -103,12 +103,13 @@ LOADERS = {
 TRUSTED_MAKERS = tuple(f"{__name__}.{maker.make}" for maker in MAKERS.values())
 
 
-def guard(data: bytes, trusted: Collection[str]) -> bytes:
+def guard(data: bytes, trusted: Collection[str], *, unseen: Collection[str] = ()) -> bytes:
     """The same skops file with calls of our functions in the place of what libraries would build unseen.
 
-    ``trusted`` are the types that eifffel trusts, but for those that the caller does: each may be written only as skops
-    writes it.
+    ``trusted`` are the types that eifffel trusts: each may be written only as skops writes it. Boosters of the types in
+    ``unseen`` are left to their libraries.
     """
+    trusted = {*trusted} - ({*unseen} & {*STATES})
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     schema = json.loads(members[SCHEMA])
