@@ -1,8 +1,8 @@
 """No file kills the process: whatever is changed in one, it is refused when it is read, or does no harm in use.
 
 `damage.py` changes numbers, shapes, types and structure in the stored models of every library, in all that skops has
-in a file: the nodes of ``schema.json``, its arrays, and the text and bytes of boosters. It runs as a program of its
-own, which writes down what it is about to try, so that its death names the file that it died of. The variable
+in a file: the nodes of ``schema.json``, its arrays, and the text and bytes of boosters. `try_damages.py` is a program
+of its own, which writes down what it is about to try, so that its death names the file that it died of. The variable
 ``EIFFFEL_DAMAGES`` says how many changes are tried; ``make check-files`` tries thousands. Nothing of a file is left
 out: the bytes of XGBoost are also changed as the document that they are, those of CatBoost as bytes alone.
 """
@@ -114,7 +114,7 @@ def try_damages(folder, first, last):
     """Run the program until all damages are tried, anew after each death; the lines of its log, and the deaths."""
     log, deaths = folder / f"log-{first}.txt", []
     while first < last:
-        program = [sys.executable, str(Path(__file__).parent / "damage.py"), folder, log, first, last]
+        program = [sys.executable, str(Path(__file__).parent / "try_damages.py"), folder, log, first, last]
         environment = {
             **os.environ,
             "OMP_NUM_THREADS": "1",
