@@ -5,14 +5,14 @@ JOBS ?= 2
 OUT ?= output/reproduction
 MADE_DOCS = docs/_build docs/api/generated docs/gallery docs/made docs/sg_execution_times.rst
 
-.PHONY: help browser demo docs test lint types tests check check-rest check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo docs test lint types tests check check-rest check-files check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
 	@echo "make test       lint, types and tests"
 	@echo "make docs       the documentation, with every example run, into docs/_build/html"
 	@echo "make browser    install Chromium from Debian's packages, in which the reports are tested"
-	@echo "make check      make test, then with the oldest supported versions and without any extra"
+	@echo "make check      make test, then damaged model files, the oldest supported versions, and without any extra"
 	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
@@ -56,7 +56,12 @@ docs: .venv/dev/installed
 
 check: test check-rest
 
-check-rest: docs check-oldest check-no-extras
+check-rest: docs check-files check-oldest check-no-extras
+
+# Stored models, damaged in thousands of ways, do not kill the process; make test tries 200 of them.
+DAMAGES ?= 4000
+check-files: .venv/dev/installed
+	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) tests/test_damaged_files.py
 
 .venv/oldest/installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv .venv/oldest

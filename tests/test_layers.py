@@ -15,6 +15,7 @@ LAYERS = [
     ["dask"],
     ["export", "tracing", "storage"],
     ["display", "native", "path"],
+    ["loaded"],
     ["edits", "record", "selecting", "verdict"],
     ["advice"],
     ["measuring", "rules", "selection"],

@@ -20,8 +20,8 @@ from eifffel import (
     DiscriminationAwareForestClassifier,
     EiFFFeLClassifier,
     ModelChangedError,
+    ModelFileError,
     NoRecordError,
-    ViewMismatchError,
     trace_path,
     undo,
     view_ensemble,
@@ -152,6 +152,11 @@ def test_leaves_that_read_otherwise_are_found():
     """A record that is not of this model, or was tampered with, gives no original."""
     edited = halfway(MODELS["forest"](X, y))
     record = find_record(edited)
-    record["leaf_value"] = record["leaf_value"][::-1].copy()
-    with pytest.raises(ViewMismatchError, match="are not those of the original"):
+    whole = record["leaf_value"]
+    record["leaf_value"] = whole[::-1].copy()
+    with pytest.raises(ModelFileError, match=r"are not those of the original: the record is damaged"):
         undo(edited)
+    for damaged in (whole[:-1], whole[:, :1], whole.astype(int), whole.astype(str), whole[0, 0]):
+        record["leaf_value"] = damaged
+        with pytest.raises(ModelFileError, match=r"has leaves of the shape .*: the record is damaged"):
+            undo(edited)

@@ -1,28 +1,32 @@
 """Model files of LightGBM, XGBoost and CatBoost: read and written by these libraries, in their own forms."""
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eifffel._optional import import_optional
 from eifffel.ensembles import Around, find_view
 from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
+from eifffel.loaded import check_catboost_bytes, check_lightgbm_text, check_xgboost_bytes
 
 
 class Form(NamedTuple):
-    """One library's files: whether bytes look like one, how one is read, and how one is written."""
+    """One library's files.
+
+    Whether bytes look like one, of what type the model is, what must hold before the library sees it, how it is read,
+    and how it is written.
+    """
 
     looks_like: Callable[[bytes], bool]
+    kind: str
+    check: Callable[[bytes], None]
     read: Callable[[Any, bytes], Any]
     write: Callable[[Any], bytes]
 
 
 def _read_lightgbm(library: Any, data: bytes) -> Any:
-    text = data.decode()
-    if "\nend of trees" not in text:  # LightGBM reads on where a file has ended, and crashes
-        raise ValueError("its end is missing")
-    return library.Booster(model_str=text)
+    return library.Booster(model_str=data.decode())
 
 
 def _read_xgboost(library: Any, data: bytes) -> Any:
@@ -42,28 +46,39 @@ def _write_catboost(model: Any) -> bytes:
 FORMS = {
     "lightgbm": Form(
         lambda data: data[:40].splitlines()[:1] == [b"tree"],
+        "lightgbm.basic.Booster",
+        lambda data: check_lightgbm_text(data.decode()),
         _read_lightgbm,
         lambda model: getattr(model, "booster_", model).model_to_string().encode(),
     ),
     "xgboost": Form(
         lambda data: data.lstrip()[:1] == b"{" and b"learner" in data[:200],  # JSON, and its binary form
+        "xgboost.core.Booster",
+        check_xgboost_bytes,
         _read_xgboost,
         lambda model: bytes((model if hasattr(model, "save_raw") else model.get_booster()).save_raw(raw_format="json")),
     ),
     "catboost": Form(
         lambda data: data[:4] == b"CBM1",
+        "catboost.core.CatBoostClassifier",
+        check_catboost_bytes,
         lambda library, data: library.CatBoostClassifier().load_model(blob=data),
         _write_catboost,
     ),
 }
 
 
-def read_native(path: Path, data: bytes) -> Any:
-    """The model in a library's own file; ``None`` if it is of none of them."""
+def read_native(path: Path, data: bytes, trusted: Collection[str] = ()) -> Any:
+    """The model in a library's own file; ``None`` if it is of none of them.
+
+    Models of the types in ``trusted`` are given to their library without a look.
+    """
     for name, form in FORMS.items():
         if form.looks_like(data):
             library = import_optional(name, f"'{path}' is a model file of {name}, and reading it needs")
             try:
+                if form.kind not in trusted:
+                    form.check(data)
                 return form.read(library, data)
             except Exception as error:  # whatever a damaged file makes the library stumble over
                 raise ModelFileError(f"'{path}' cannot be read as a model of {name}: {first_line(error)}") from error

@@ -9,7 +9,7 @@ import numpy as np
 
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import ModelChangedError, NoRecordError, ViewMismatchError
+from eifffel.exceptions import ModelChangedError, ModelFileError, NoRecordError
 from eifffel.rows.groups import Groups
 from eifffel.rows.labels import LabelSets
 from eifffel.selection import Selection
@@ -147,6 +147,8 @@ def undo(model: Any) -> Any:
         If the model carries no record of an edit.
     ModelChangedError
         If it was refitted or edited otherwise since.
+    ModelFileError
+        If the record that it carries is damaged.
 
     Examples
     --------
@@ -175,11 +177,19 @@ def undo(model: Any) -> Any:
             f"this {type(model).__name__} has changed since the edit that it carries the record of (refitted or edited "
             "otherwise?), so the edit cannot be undone"
         )
-    original = view.restore(np.asarray(record["leaf_value"]))
+    stored, now = np.asarray(record["leaf_value"]), view.stored_leaves
+    if stored.shape != now.shape or stored.dtype.kind != "f":
+        raise ModelFileError(
+            f"the record of the edit that this {type(model).__name__} carries has leaves of the shape {stored.shape}, "
+            f"where the model has {now.shape}: the record is damaged, and the edit cannot be undone. Read the model "
+            "again from a file that is whole"
+        )
+    original = view.restore(stored)
     attach_record(original, record["earlier"])
     if view_ensemble(original, favorable=record["favorable"]).digests != record["digests"]["before"]:
-        raise ViewMismatchError(
-            f"the leaves written back into this {type(model).__name__} are not those of the original"
+        raise ModelFileError(
+            f"the leaves that the record of this {type(model).__name__} has are not those of the original: the record "
+            "is damaged, and the edit cannot be undone. Read the model again from a file that is whole"
         )
     return original
 

@@ -4,12 +4,11 @@ import io
 import json
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
 import sklearn
 
 from eifffel._optional import import_optional
@@ -17,8 +16,17 @@ from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
 from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, first_line, warn_caller
+from eifffel.loaded import (
+    TRUSTED_MAKERS,
+    DamageError,
+    check_boosters,
+    check_loaded,
+    check_record,
+    find_unchecked,
+    guard,
+)
 from eifffel.native import read_native
-from eifffel.record import RECORD_KEYS, attach_record, edited_model, find_record
+from eifffel.record import attach_record, edited_model, find_record
 
 FORMAT = 1
 # A member of the zip file beside skops's own.
@@ -130,6 +138,13 @@ def _dump(sio: Any, model: Any, trusted: Sequence[str]) -> bytes:
             f"this {type(model).__name__} holds {', '.join(unknown)}, which eifffel.load would refuse; name what you "
             "trust in trusted=, here and when you load it"
         )
+    try:
+        check_boosters(model, trusted)
+    except DamageError as error:
+        raise ModelFileError(
+            f"this {type(model).__name__} holds {error}, which eifffel.load would refuse; name its type in trusted=, "
+            "here and when you load it, or save it by its library's own means"
+        ) from error
     return data
 
 
@@ -144,7 +159,8 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
         Whether a pickle or a joblib file may be loaded. Such a file can run any code: do it only if you trust whoever
         made it.
     trusted : sequence of str
-        Types that the file may hold beside `TRUSTED_TYPES`.
+        Types that the file may hold beside `TRUSTED_TYPES`. The booster of a type that is named here is given to its
+        library without a look: do it only if you trust whoever made the file.
 
     Returns
     -------
@@ -182,7 +198,7 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
     path = Path(path)
     data = _read(path)
     if not zipfile.is_zipfile(io.BytesIO(data)):
-        native = read_native(path, data)
+        native = read_native(path, data, trusted)
         return _load_pickle(path, data, allow_pickle) if native is None else native
     sio = import_optional("skops.io", "saving and loading models need")
     stored_with: dict[str, str] = {}
@@ -195,36 +211,42 @@ def load(path: str | Path, *, allow_pickle: bool = False, trusted: Sequence[str]
             damaged = archive.testzip()
             if damaged is not None:
                 raise zipfile.BadZipFile(f"{damaged} is damaged")
-            about = json.loads(archive.read(ABOUT)) if ABOUT in archive.namelist() else None
+            about = _read_about(path, archive.read(ABOUT)) if ABOUT in archive.namelist() else None
             if about is None and "schema.json" not in archive.namelist():
                 raise ModelFileError(f"'{path}' is a zip file, but not one of skops: it holds no model")
         if about is not None:
-            _check_about(path, about)
-            stored_with = about["versions"]
+            stored_with = about
         unknown = _untrusted(sio, data, trusted)
         if unknown:
             raise ModelFileError(
                 f"'{path}' holds {', '.join(unknown)}, which is not loaded: a file can do harm by it. If you know what "
                 "it is and trust whoever made the file, name it in trusted="
             )
-        loaded = sio.loads(data, trusted=[*TRUSTED_TYPES, *trusted])
+        loaded = sio.loads(
+            guard(data, TRUSTED_TYPES, unseen=trusted), trusted=[*TRUSTED_TYPES, *TRUSTED_MAKERS, *trusted]
+        )
+        check_loaded(loaded)
+        model, record = (loaded, None) if about is None else _split(path, loaded)
+        own_record = find_record(model)
+        check_record(own_record)
+        if own_record is None:  # CatBoost's own copies forget it
+            attach_record(model, record)
     except ModelFileError:
         raise
+    except DamageError as error:
+        raise ModelFileError(f"'{path}' holds {error}; it is damaged, or made to do harm") from error
     except Exception as error:  # whatever a damaged or a foreign file makes skops or a model library stumble over
         raise ModelFileError(f"'{path}' cannot be read as a model{_why(stored_with)}: {first_line(error)}") from error
-    _check_nodes(path, loaded)
     _warn_of_versions(path, stored_with)
-    if about is None:
-        return loaded
-    if not isinstance(loaded, dict) or set(loaded) != {"model", "record"} or not _is_record(loaded["record"]):
+    return model
+
+
+def _split(path: Path, loaded: Any) -> tuple[Any, dict[str, Any] | None]:
+    """The model and the record of its edit, as files of eifffel hold them."""
+    if not isinstance(loaded, dict) or set(loaded) != {"model", "record"}:
         raise ModelFileError(f"'{path}' does not hold a model and the record of its edit, as files of eifffel do")
-    if loaded["record"] is not None and find_record(loaded["model"]) is None:  # CatBoost's own copies forget it
-        attach_record(loaded["model"], loaded["record"])
-    return loaded["model"]
-
-
-def _is_record(record: Any) -> bool:
-    return record is None or (isinstance(record, dict) and set(RECORD_KEYS) <= set(record))
+    check_record(loaded["record"])
+    return loaded["model"], loaded["record"]
 
 
 def _read(path: Path) -> bytes:
@@ -257,7 +279,8 @@ def _load_pickle(path: Path, data: bytes, allow_pickle: bool) -> Any:
 
 
 def _untrusted(sio: Any, data: bytes, trusted: Sequence[str]) -> list[str]:
-    return sorted(set(sio.get_untrusted_types(data=data)) - {*TRUSTED_TYPES, *trusted})
+    found = {*sio.get_untrusted_types(data=data), *find_unchecked(data)}
+    return sorted(found - {*TRUSTED_TYPES, *trusted})
 
 
 def _versions(model: Any) -> dict[str, str]:
@@ -270,12 +293,28 @@ def _versions(model: Any) -> dict[str, str]:
     return versions
 
 
-def _check_about(path: Path, about: Any) -> None:
-    if about["format"] > FORMAT:
+def _read_about(path: Path, data: bytes) -> dict[str, str]:
+    """The versions that a file was written with; raises unless this version of eifffel knows its form."""
+    try:
+        about = json.loads(data)
+        versions, form = about["versions"], about["format"]
+        known = all(isinstance(word, str) for pair in versions.items() for word in pair)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        known = False
+    if not known:
         raise ModelFileError(
-            f"'{path}' was written by eifffel {about['versions']['eifffel']} in a form that this version, "
-            f"{__version__}, does not know; upgrade eifffel"
+            f"'{path}' does not say in its {ABOUT} which versions wrote it and in which form; it is damaged. Save the "
+            "model anew with eifffel.save"
         )
+    if type(form) is not int or form != FORMAT:
+        writer = f"eifffel {versions['eifffel']}" if "eifffel" in versions else "an unknown version of eifffel"
+        newer = isinstance(form, int) and form > FORMAT
+        remedy = "upgrade eifffel" if newer else "save the model anew with eifffel.save, where it can be read"
+        raise ModelFileError(
+            f"'{path}' was written by {writer} in the form {form!r}, which this version, {__version__}, does not know: "
+            f"it reads the form {FORMAT}; {remedy}"
+        )
+    return dict(versions)
 
 
 def _differing(stored_with: dict[str, str]) -> Iterator[str]:
@@ -300,56 +339,3 @@ def _warn_of_versions(path: Path, stored_with: dict[str, str]) -> None:
             "with known ones, or save it anew",
             StoredVersionWarning,
         )
-
-
-def _check_nodes(path: Path, loaded: Any) -> None:
-    """Raise if a tree points outside its own arrays, where scikit-learn would read whatever is in memory."""
-    if not all(_points_inside(tree, n_features) for tree, n_features in _trees_in(loaded)):
-        raise ModelFileError(
-            f"'{path}' holds a tree whose nodes point outside of it; it is damaged, or made to do harm"
-        )
-
-
-def _points_inside(tree: Any, n_features: float) -> bool:
-    if hasattr(tree, "nodes"):  # HistGradientBoosting's
-        inner = np.flatnonzero(tree.nodes["is_leaf"] == 0)
-        left, right, feature = (tree.nodes[name][inner].astype(np.int64) for name in ("left", "right", "feature_idx"))
-        n_nodes = len(tree.nodes)
-        categorical = inner[tree.nodes["is_categorical"][inner] != 0]
-        if (tree.nodes["bitset_idx"][categorical] >= len(tree.raw_left_cat_bitsets)).any():
-            return False
-    else:
-        inner = np.flatnonzero(tree.children_left != -1)
-        left, right, feature = (array[inner] for array in (tree.children_left, tree.children_right, tree.feature))
-        n_nodes = tree.node_count
-    if n_features == np.inf:  # nobody checks how many columns reach it
-        return False
-    # Children come after their parents, so that no way through a tree is endless.
-    children = all(((child > inner) & (child < n_nodes)).all() for child in (left, right))
-    return children and bool(((feature >= 0) & (feature < n_features)).all())
-
-
-def _trees_in(loaded: Any) -> Iterator[tuple[Any, float]]:
-    """The trees of scikit-learn anywhere in an object, each with the number of columns that reach it."""
-    pending, seen = [(loaded, np.inf)], set()
-    while pending:
-        item, n_features = pending.pop()
-        if (id(item), n_features) in seen or isinstance(item, str | bytes | int | float | None):
-            continue
-        seen.add((id(item), n_features))
-        module = type(item).__module__
-        inside: Iterable[Any] = ()
-        if type(item).__name__ in ("Tree", "TreePredictor") and module.startswith("sklearn."):
-            yield item, n_features
-        elif isinstance(item, dict):
-            inside = item.values()
-        elif isinstance(item, list | tuple | set):
-            inside = item
-        elif isinstance(item, np.ndarray):
-            inside = item.ravel().tolist() if item.dtype == object else ()
-        elif hasattr(item, "__dict__"):
-            inside = vars(item).values()
-            # An ensemble hands its columns to its trees; what else is around it may make others of them.
-            hands_on = module.startswith(("sklearn.ensemble.", "sklearn.tree.", "eifffel.splitting"))
-            n_features = min(n_features, vars(item).get("n_features_in_", np.inf)) if hands_on else np.inf
-        pending.extend((other, n_features) for other in inside)

@@ -11,7 +11,7 @@ from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model
 from eifffel.record import find_record
-from eifffel.report import SCHEMA_NAME
+from eifffel.report import conforms, schema
 from eifffel.report.words import strategy_words
 
 
@@ -28,15 +28,18 @@ def explain(
     """Say what was changed in a model: how much, for whom, by which rules. No data are needed."""
     check_targets(overwrite=overwrite, report=report, reads=(model,))
     summary = stored_summary(load_model(model, allow_pickle=allow_pickle), model)
-    with Progress(("report",), verbose=not quiet) as progress:
-        write_files(progress, overwrite=overwrite, summary=summary, report=report)
-    if not quiet and not json:
-        leaves = summary["leaves"]
-        say(
-            f"{summary['model']['kind']}: {leaves['n_changed']:,} of {leaves['n_leaves']:,} leaves changed, by "
-            f"{strategy_words(summary['model'])}.\n"
-        )
-    tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
+    try:
+        with Progress(("report",), verbose=not quiet) as progress:
+            write_files(progress, overwrite=overwrite, summary=summary, report=report)
+        if not quiet and not json:
+            leaves = summary["leaves"]
+            say(
+                f"{summary['model']['kind']}: {leaves['n_changed']:,} of {leaves['n_leaves']:,} leaves changed, by "
+                f"{strategy_words(summary['model'])}.\n"
+            )
+        tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
+    except (LookupError, TypeError, AttributeError, ArithmeticError) as error:  # it conforms, and contradicts itself
+        raise _unreadable(model) from error
 
 
 def stored_summary(model: Any, path: Path) -> dict[str, Any]:
@@ -50,10 +53,18 @@ def stored_summary(model: Any, path: Path) -> dict[str, Any]:
             "eifffel audit compares it with what it was before, on a table"
         )
     try:
-        summary: dict[str, Any] = loads(record["summary"])
-        known = summary["schema"] == SCHEMA_NAME and {"verdict", "groups", "path", "leaves"} <= set(summary)
-    except (ValueError, TypeError, KeyError):
+        summary: dict[str, Any] = loads(record["summary"], parse_constant=_refuse_constant)
+        known = conforms(summary, schema(), schema()["$defs"])
+    except (ValueError, TypeError, RecursionError):
         known = False
-    if not known:
-        raise ModelFileError(f"what '{path}' says of its edit cannot be read; it is of another version, or damaged")
+    if not known or any(summary[name] is None for name in ("leaves", "model")):
+        raise _unreadable(path)
     return summary
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of a report")
+
+
+def _unreadable(path: Path) -> ModelFileError:
+    return ModelFileError(f"what '{path}' says of its edit cannot be read; it is of another version, or damaged")

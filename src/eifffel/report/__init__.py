@@ -2,6 +2,7 @@
 
 from eifffel.report._audit import TABLES as TABLES  # this and others named twice: for the command line
 from eifffel.report._blocks import AuditTable as AuditTable
+from eifffel.report._conforming import conforms as conforms
 from eifffel.report._html import render_html
 from eifffel.report._markdown import path_head as path_head
 from eifffel.report._markdown import path_rows as path_rows

@@ -1,6 +1,7 @@
 """What a strategy makes: the order in which leaves are edited, step after step."""
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,9 @@ class EditOrder(ABC):
 
     A kind of edit derives from it and says what is abstract here: `safest`, `positions`, `leaves_at`, `step_of`,
     `edit`, `outcomes` and `replay`. What it holds is stored with a path; its type must be in
-    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded. Leaves are numbered over the whole ensemble, as an
-    `EnsembleView` has them. The model that `edit` makes must decide as `replay` counts: `FairnessPath.model_at` checks
-    it.
+    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded, and `eifffel.loaded.CHECKS` says what must hold of it
+    then. Leaves are numbered over the whole ensemble, as an `EnsembleView` has them. The model that `edit` makes must
+    decide as `replay` counts: `FairnessPath.model_at` checks it.
 
     Attributes
     ----------
@@ -43,6 +44,11 @@ class EditOrder(ABC):
     """
 
     score: np.ndarray
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is stored: nothing that follows from the rest, and could say otherwise in a file."""
+        derived = {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in derived}
 
     @property
     @abstractmethod
