@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import zipfile
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 
@@ -35,6 +36,7 @@ from eifffel.loaded import (
 )
 from eifffel.native import write_native
 from eifffel.storage import TRUSTED_TYPES
+from eifffel.strategies import FlipOrder
 
 skops = pytest.importorskip("skops.io")
 
@@ -459,3 +461,11 @@ def test_models_that_cannot_be_checked_are_loaded_where_their_type_is_named(tmp_
     with pytest.raises(ModelFileError, match="for embeddings"):
         load(tmp_path / "model.cbm")
     np.testing.assert_array_equal(load(tmp_path / "model.cbm", trusted=[name]).predict(frame), model.predict(frame))
+
+
+def test_steps_without_end_are_refused_before_a_table_is_made_of_them(monkeypatch):
+    path = replace(flips(), at_hand=None, scored=None)
+    object.__setattr__(path.order, "step", path.order.step + 10**10)
+    monkeypatch.setattr(FlipOrder, "positions", property(lambda order: pytest.fail("a table of 10,000,000,000 steps")))
+    with pytest.raises(DamageError, match="a path whose parts are not of the same leaves, steps and groups"):
+        check_loaded(path)

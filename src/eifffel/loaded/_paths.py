@@ -129,7 +129,10 @@ def check_path(path: Any) -> None:
     refuse_unless(state.get("direction") in DIRECTIONS and "model" in state and "favorable" in state, PATH)
     refuse_unless(state.get("at_hand") is None and state.get("scored") is None, "rows of people, which no path stores")
     order, groups = state.get("order"), state["grouping"]
-    refuse_unless(hasattr(order, "score") and hasattr(order, "positions"), PATH)
+    refuse_unless(hasattr(order, "score") and hasattr(type(order), "positions"), PATH)
+    steps = vars(order).get("step")
+    # A table of all steps is made of it, however many it says there are.
+    refuse_unless(steps is None or steps.max(initial=0) < len(state["counts"].favorable), PATH)
     n_steps, n_groups = len(order.positions) - 1, len(groups)
     refuse_unless(is_array(order.score, "f", 1), ORDER)
     refuse_unless(state["leaf_counts"].counts.shape == (len(order.score), n_groups, 2), PATH)
