@@ -128,7 +128,7 @@ def check_aligned(columns: Sequence[tuple[str, Any]]) -> None:
     order; or one of them counts 0, 1, 2, ..., as pandas does where nobody gave an index, and says nothing, unless the
     other has the same numbers in another order. Columns without an index, such as arrays, belong to any.
     """
-    indexed = [(name, column.index) for name, column in columns if _has_index(column)]
+    indexed = [(name, _plain_index(column.index)) for name, column in columns if _has_index(column)]
     for k, (name, index) in enumerate(indexed):
         for known, other in indexed[:k]:
             if len(index) == len(other) and not index.equals(other):  # what is of another length is told elsewhere
@@ -148,14 +148,22 @@ def _has_index(column: Any) -> bool:
     return hasattr(getattr(column, "index", None), "equals")
 
 
+def _plain_index(index: Any) -> Any:
+    """An index whose numbers are NumPy's, so that equal ones are equal whichever type pandas has them in."""
+    kind = getattr(index.dtype, "numpy_dtype", None)
+    if kind is not None and kind.kind in "iuf" and not index.hasnans:
+        return index.astype(kind)
+    return index.infer_objects() if index.dtype == object and index.nlevels == 1 else index
+
+
 def _check_by_place(name: str, index: Any, known: str, other: Any) -> None:
     """Raise unless rows with these two different indexes may be matched by place."""
+    if any(_counts_up(one) and not _counts_up(another, sort=True) for one, another in ((index, other), (other, index))):
+        return
     try:
         reordered = bool(index.sort_values().equals(other.sort_values()))
     except TypeError:  # values that cannot be compared
         reordered = False
-    if not reordered and (_counts_up(index) or _counts_up(other)):
-        return
     pairs = enumerate(zip(index.tolist(), other.tolist(), strict=True))
     where = next((f" (in place {k}, {own!r} and {its!r})" for k, (own, its) in pairs if own != its), "")
     how = f"the index of {known} in another order" if reordered else f"another index than {known}"
@@ -165,9 +173,12 @@ def _check_by_place(name: str, index: Any, known: str, other: Any) -> None:
     )
 
 
-def _counts_up(index: Any) -> bool:
-    """Whether an index is 0, 1, 2, ..."""
-    return getattr(index.dtype, "kind", "") in "iu" and np.array_equal(index.to_numpy(), np.arange(len(index)))
+def _counts_up(index: Any, *, sort: bool = False) -> bool:
+    """Whether an index is 0, 1, 2, ..., perhaps once it is sorted."""
+    if getattr(index.dtype, "kind", "") not in "iuf":
+        return False
+    values = index.to_numpy()
+    return np.array_equal(np.sort(values) if sort else values, np.arange(len(index)))
 
 
 def check_known(

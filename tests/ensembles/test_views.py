@@ -48,6 +48,7 @@ MODELS = {
     "extra trees": ExtraTreesClassifier(6, random_state=0),
     "bagging": BaggingClassifier(n_estimators=6, random_state=0),
     "bagging, some features": BaggingClassifier(n_estimators=6, max_features=0.7, random_state=0),
+    "bagging, one feature": BaggingClassifier(n_estimators=6, max_features=1, random_state=0),
     "bagging, drawn features": BaggingClassifier(n_estimators=6, bootstrap_features=True, random_state=0),
     "bagging, out-of-bag": BaggingClassifier(n_estimators=30, oob_score=True, random_state=0),
     "bagging, extra trees": BaggingClassifier(ExtraTreeClassifier(max_depth=3), n_estimators=6, random_state=0),

@@ -111,11 +111,12 @@ class _AveragedTreesView(AveragedView):
 
     def structure(self, t: int) -> TreeStructure:
         tree = self._trees[t].tree_
-        features = self._features(t)
+        features, inner = self._features(t), tree.feature >= 0
         return TreeStructure(
             left=tree.children_left,
             right=tree.children_right,
-            feature=tree.feature if features is None else np.where(tree.feature >= 0, features[tree.feature], -2),
+            # Leaves have -2 in the place of a feature.
+            feature=tree.feature if features is None else np.where(inner, features[tree.feature * inner], -2),
             threshold=tree.threshold,
             missing_left=tree.missing_go_to_left,
         )
