@@ -9,7 +9,7 @@ STAGES = {
     "experiments": ("experiments",),
     "what users call": (
         *("eifffel", "classifier", "baselines", "report", "dask", "splitting", "_meta", "tracing", "storage"),
-        *("export", "display", "path", "native"),
+        *("export", "display", "path", "native", "loaded"),
     ),
     "a path and a step": (
         *("edits", "record", "verdict", "measuring", "rules", "selection", "selecting", "advice", "path_counts"),

@@ -189,3 +189,18 @@ def test_blanks_are_lost_by_lightgbm_alone():
     model = forest().fit(WITH_BLANKS[DUMMIES].rename(columns=lambda name: name.replace(" ", "_")), y)
     with pytest.raises(ValueError, match="the model was trained on the column 'job_type_self_employed', and the table"):
         trace_path(model, [WITH_BLANKS], **NAMES)
+
+
+def test_names_that_are_digits_are_names():
+    years = ["2019", "2020", "2021"]
+    spent = pd.DataFrame(X[:, :3], columns=years)
+    model = forest().fit(spent, y)
+    table = spent.assign(label=y, sex=s)
+    whole = counts(trace_path(model, table, **NAMES))
+    assert counts(trace_path(model, [table[["2021", "label", "2019", "sex", "2020"]]], **NAMES)) == whole
+    lost = table.drop(columns="2019").assign(code=X[:, 3])
+    for lacking in (lost, [lost]):
+        with pytest.raises(ValueError, match="the model was trained on the column '2019', and the table has '2020'"):
+            trace_path(model, lacking, **NAMES)
+    with pytest.raises(ValueError, match="features names '2021', '2020', '2019', and the model was trained on '2019'"):
+        trace_path(model, [table], **NAMES, features=years[::-1])

@@ -14,7 +14,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from boosters import BOOSTED
-from eifffel import trace_path, view_ensemble
+from eifffel import UnsupportedModelError, trace_path, view_ensemble
 from eifffel.constraints import CONSTRAINTS
 from eifffel.strategies import DIRECTIONS, STRATEGIES, Strategy, _shift
 
@@ -250,3 +250,18 @@ def test_a_model_is_asked_about_few_steps(monkeypatch):
     few = order.on_rows(view, index)
     assert few.n_steps == 5 < many.n_steps
     assert set(few.reach) <= set(many.reach)
+
+
+@pytest.mark.parametrize("cut", [1e-4, 0.9999, 1 - 1e-11, 1e-11])
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(5, random_state=0), GradientBoostingClassifier(n_estimators=9)]
+)
+def test_cut_offs_at_the_ends(model, cut):
+    rows = X, y, _ = draw_rows(np.random.RandomState(1), discrete=True)
+    model = FixedThresholdClassifier(model, threshold=cut).fit(X, y)
+    if isinstance(model.estimator, RandomForestClassifier) and not 1e-4 <= cut <= 0.9999:
+        with pytest.raises(UnsupportedModelError, match=rf"the cut-off {cut!r} leaves them no room on one side"):
+            trace(model, rows, rows, strategy="shift")
+        return
+    path = trace(model, rows, rows, strategy="shift")
+    check_counts(path, rows, range(0, path.n_steps + 1, max(1, path.n_steps // 9)))

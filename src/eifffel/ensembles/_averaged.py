@@ -50,9 +50,9 @@ class AveragedView(EnsembleView):
                 "a tree of it saw rows of one class only and cannot hold another fraction; use strategy='leaf', or "
                 "train with larger samples"
             )
-        if min(self._room) < LEAST_ROOM:
+        if min(self._sides) < LEAST_ROOM * (1 - 1e-9):
             return (
-                f"the cut-off {self.cut:g} leaves them no room on one side; use strategy='leaf', or a cut-off between "
+                f"the cut-off {self.cut!r} leaves them no room on one side; use strategy='leaf', or a cut-off between "
                 f"{LEAST_ROOM:g} and {1 - LEAST_ROOM:g}"
             )
         return ""
@@ -141,23 +141,22 @@ class AveragedView(EnsembleView):
         return (unfavorable == np.rint(unfavorable)) & (favorable == np.rint(favorable))
 
     @property
-    def _room(self) -> tuple[float, float]:
+    def _sides(self) -> tuple[float, float]:
         """How far a leaf can be below and above the cut-off."""
         return self.threshold, 1 - self.threshold
 
     def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
         lean = self._lean(direction)
         n, grain = self.n_trees, self.grain
-        size = n * float(np.abs(direction).max())  # of the shift, where 1 is the most that a fraction can be
-        # Leaves are scaled by at least 1 / (1 + reach * size / room) of the smaller room, and by at most five times as
-        # much as that of the larger.
-        tie, beyond = (2 * n + 8) * grain / n, self._beyond(lean)
+        # Leaves are scaled by no less than 1 / (1 + reach * size / side) of the smaller side, and by no more than five
+        # times that of the larger: five times what a tie may be off is what LEAN outweighs.
+        tie, (beyond, growth) = (2 * n + 8) * grain / n, self.step_width(direction)
         return NearTies(
             rounding=beyond,
-            growth=beyond * size / min(self._room),
+            growth=growth,
             favorable=self.sum_leaves(index, lean.astype(np.float64), n_jobs=n_jobs) > 0,
             tie_rounding=tie,
-            tie_growth=tie * size / max(self._room),
+            tie_growth=tie * self._size(direction) / max(self._sides),
         )
 
     def _beyond(self, lean: np.ndarray) -> float:
@@ -178,15 +177,20 @@ class AveragedView(EnsembleView):
         return favorable
 
     def farthest(self, direction: np.ndarray) -> float:
-        size = self.n_trees * float(np.abs(direction).max())
-        return (1 / LEAST_SCALE - 1) * min(self._room) / size if size else np.inf
+        size = self._size(direction)
+        return (1 / LEAST_SCALE - 1) * min(self._sides) / size if size else np.inf
 
     @property
     def rounding(self) -> float:
         return self._beyond(np.array([LEAN]))
 
-    def rounding_along(self, direction: np.ndarray) -> float:
-        return self._beyond(self._lean(direction)) * self.n_trees * float(np.abs(direction).max()) / min(self._room)
+    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
+        beyond = self._beyond(self._lean(direction))
+        return beyond, beyond * self._size(direction) / min(self._sides)
+
+    def _size(self, direction: np.ndarray) -> float:
+        """By how much a fraction is moved at most, where 1 is the most that one can be."""
+        return self.n_trees * float(np.abs(direction).max())
 
     # Fixed point: integers add up to the same sum in any order.
 
@@ -271,7 +275,7 @@ class AveragedView(EnsembleView):
         cut, grain, lean = self.threshold, self.grain, self._lean(amount)
         away = self.leaf_value[:, 1] - cut - self.n_trees * amount
         spare = (float(np.abs(lean).max()) + 1) * grain
-        below, above = (side - spare for side in self._room)
+        below, above = (side - spare for side in self._sides)
         with np.errstate(divide="ignore"):
             scale = float(min(1.0, np.min(np.where(away > 0, above, below) / np.abs(away))))
         favorable = (np.rint(cut / grain) + np.rint(scale * away / grain) + lean) * grain

@@ -59,6 +59,16 @@ class NearTies:
     tie_rounding: float | np.ndarray
     tie_growth: float | np.ndarray
 
+    @property
+    def limits(self) -> tuple[float | np.ndarray, float | np.ndarray]:
+        """Where neither the sign nor the side of ties need decide."""
+        return self.rounding, self.growth
+
+    @property
+    def tie_limits(self) -> tuple[float | np.ndarray, float | np.ndarray]:
+        """Where the side of ties decides."""
+        return self.tie_rounding, self.tie_growth
+
 
 class EnsembleView(ABC):
     """A fitted ensemble of trees, seen as arrays of leaves.
@@ -183,14 +193,14 @@ class EnsembleView(ABC):
     @property
     @abstractmethod
     def rounding(self) -> float:
-        """The largest score whose sign the model, adding in its own type and order, might well see otherwise.
+        """The largest score whose sign the model, adding in its own type and order, might see otherwise."""
+
+    @abstractmethod
+    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
+        """How far the score of a row must be from 0 at a step that its crossing makes, as it is and per ``direction``.
 
         Crossings that are nearer to each other make one step. `near_ties` is what decides.
         """
-
-    @abstractmethod
-    def rounding_along(self, direction: np.ndarray) -> float:
-        """By how much `rounding` grows for each ``direction`` that is taken off the leaf scores."""
 
     @abstractmethod
     def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:

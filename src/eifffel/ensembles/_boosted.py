@@ -67,17 +67,17 @@ class BoostedView(EnsembleView):
         largest = self.largest_sum(self.leaf_value) + abs(self.raw_bias)
         return self._sum_rounding(largest) + self._probability_rounding()
 
-    def rounding_along(self, direction: np.ndarray) -> float:
-        return self._sum_rounding(self.largest_sum(direction))
+    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
+        return self.rounding, self._sum_rounding(self.largest_sum(direction))
 
     def _probability_rounding(self) -> float:
         cutoff = self.around.cutoff
         if cutoff is not None and cutoff.method == "decision_function":
             return 0.0
         probability = 0.5 if cutoff is None else cutoff.value
-        nearby = probability + np.array([-1e-6, 1e-6]) * min(probability, 1 - probability)
-        slope = np.diff([self.raw_of_probability(p) for p in nearby]) / np.diff(nearby)
-        return float(4 * np.finfo(self.score_type).eps * slope[0])
+        # Of log-odds, times what raw scores are of them.
+        slope = 1 / (probability * (1 - probability)) * self.raw_of_probability(0.75) / logit(0.75)
+        return float(4 * np.finfo(self.score_type).eps * slope)
 
     def _sum_rounding(self, largest: float) -> float:
         """How far the sum over the trees may be off, whose terms add up to at most ``largest``."""
@@ -124,7 +124,7 @@ class BoostedView(EnsembleView):
         self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
     ) -> tuple[float | np.ndarray, float | np.ndarray]:
         """The most by which the model's own score of each row may differ, and how much more per ``direction``."""
-        return self.rounding, self.rounding_along(direction)
+        return self.step_width(direction)
 
     def decide_shifted(
         self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None

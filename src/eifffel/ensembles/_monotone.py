@@ -5,7 +5,7 @@ it never has the larger value, or never the smaller. Constrained features are; o
 and small.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -52,9 +52,8 @@ def find_ordered(trees: Iterable[LeafBoxes]) -> dict[int, int]:
         for feature, limits in tree.limits.items():
             places.setdefault(feature, set()).update(limits[np.isfinite(limits)].tolist())
         # What rises somewhere and falls elsewhere is not looked at again.
-        open_ = [feature for feature in tree.limits if not (rises.get(feature) and falls.get(feature))]
-        for feature in open_:
-            more, less = _compare(tree, feature)
+        undecided = [feature for feature in tree.limits if not (rises.get(feature) and falls.get(feature))]
+        for feature, more, less in _compare(tree, undecided):
             rises[feature] = rises.get(feature, False) or more
             falls[feature] = falls.get(feature, False) or less
     return {
@@ -64,24 +63,21 @@ def find_ordered(trees: Iterable[LeafBoxes]) -> dict[int, int]:
     }
 
 
-def _compare(tree: LeafBoxes, feature: int) -> tuple[bool, bool]:
-    """Whether the value of some leaf rises, and of some falls, along a feature on which they alone lie apart."""
-    low, high = tree.limits[feature]
-    rises = falls = False
+def _compare(tree: LeafBoxes, features: list[int]) -> Iterator[tuple[int, bool, bool]]:
+    """Whether the value of some leaf rises, and of some falls, along each feature on which the two alone lie apart."""
     n = len(tree.value)
     size = max(1, PAIRS_AT_ONCE // n)
-    for part in (slice(start, start + size) for start in range(0, n, size)):
-        pair = high[part, None] <= low[None, :]  # the first lies lower
-        for other, (other_low, other_high) in tree.limits.items():
-            if other != feature:
-                pair &= (other_low[part, None] < other_high) & (other_low < other_high[part, None])
+    for part in (slice(start, start + size) for start in range(0, n if features else 0, size)):
+        n_apart = np.zeros((len(tree.value[part]), n), np.int16)
+        for low, high in tree.limits.values():
+            n_apart += (high[part, None] <= low) | (high <= low[part, None])
         for has in tree.categories.values():
-            pair &= has[part].astype(np.float32) @ has.T.astype(np.float32) > 0
-        rises |= bool((pair & (tree.value[part, None] < tree.value)).any())
-        falls |= bool((pair & (tree.value[part, None] > tree.value)).any())
-        if rises and falls:
-            break
-    return rises, falls
+            n_apart += has[part].astype(np.float32) @ has.T.astype(np.float32) == 0
+        rises, falls = (tree.value[part, None] < tree.value), (tree.value[part, None] > tree.value)
+        for feature in features:
+            low, high = tree.limits[feature]
+            pair = (n_apart == 1) & (high[part, None] <= low)  # the first lies lower, on this feature alone
+            yield feature, bool((pair & rises).any()), bool((pair & falls).any())
 
 
 def read_monotone(monotone: Any, names: list[str]) -> dict[str, int]:

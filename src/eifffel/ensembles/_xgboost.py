@@ -83,7 +83,8 @@ class XGBoostView(BoosterView):
         sizes = [int(tree["tree_param"]["size_leaf_vector"]) for tree in _gbtree(learner)["model"]["trees"]]
         _refuse_if(max(sizes) > 1, self.model, "vector leaves")
         # Known of a booster that was trained or unpickled; model files do not say it.
-        _refuse_if(constrains(_train_param(self._booster)["monotone_constraints"]), self.model, "monotone")
+        train = _gbtree(json.loads(self._booster.save_config())["learner"])["tree_train_param"]
+        _refuse_if(constrains(train["monotone_constraints"]), self.model, "monotone")
         weights = learner["gradient_booster"].get("weight_drop", [1.0])
         _refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, "weightless")
 
@@ -107,17 +108,11 @@ class XGBoostView(BoosterView):
         return model["trees"][: model["iteration_indptr"][self._iterations[1] or -1]]
 
     def hidden_monotone(self) -> dict[str, int]:
-        found = find_ordered(map(_boxes_of, self.used_trees))
-        if not found or not self._may_be_read():
+        # XGBClassifier has the name of its booster where it was read from a file, or where somebody gave it.
+        if not self._is_bare and self.model.booster is None:
             return {}
         names = self.feature_names
-        return {names[feature]: sign for feature, sign in found.items()}
-
-    def _may_be_read(self) -> bool:
-        """Whether the booster may have been read from a file, which does not hold how it was trained."""
-        read = import_module("xgboost").Booster()
-        read.load_model(bytearray(self._raw))
-        return _train_param(read) == _train_param(self._booster)
+        return {names[feature]: sign for feature, sign in find_ordered(map(_boxes_of, self.used_trees)).items()}
 
     @property
     def feature_names(self) -> list[str]:
@@ -126,10 +121,12 @@ class XGBoostView(BoosterView):
         names = self._booster.feature_names
         return [f"x{k}" for k in range(self._booster.num_features())] if names is None else names
 
-    def _sum_rounding(self, largest: float) -> float:
+    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
         # Several times the errors of scores near the threshold: they cancel, and grow with the root of the number of
         # trees. The worst case would count so many scores as rounding that no step lay between crossings.
-        return 2**-23 * float(np.sqrt(self.n_trees)) * max(1.0, largest / 8)
+        largest = np.array([self.largest_sum(self.leaf_value) + abs(self.raw_bias), self.largest_sum(direction)])
+        rounding, growth = 2**-23 * np.sqrt(self.n_trees) * np.maximum(1.0, largest / 8)
+        return float(rounding) + self._probability_rounding(), float(growth)
 
     # Scores of float32 are near a cut-off so often that the sums are made here as XGBoost makes them, not asked for.
 
@@ -138,7 +135,8 @@ class XGBoostView(BoosterView):
     def _score_errors(
         self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        unit = float(np.finfo(np.float32).eps)  # twice the rounding of one sum, for leaves are rounded too
+        # Twice the rounding of one sum, for leaves are rounded too; more often where the bias is added to each.
+        unit = float(np.finfo(np.float32).eps) * (1 + self._takes_off_bias)
         bias = abs(self.raw_bias) * (2 + self.n_trees * self._takes_off_bias)
         rounding = unit * (self.sum_sizes(index, self.leaf_value, self.raw_bias, n_jobs=n_jobs) + bias)
         return rounding + self._probability_rounding(), unit * self.sum_sizes(index, direction, 0.0, n_jobs=n_jobs)
@@ -228,12 +226,6 @@ def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:
     """What holds the trees, in a model or in its configuration: dart has it inside."""
     booster = learner["gradient_booster"]
     return booster.get("gbtree", booster)
-
-
-def _train_param(booster: Any) -> dict[str, str]:
-    """How trees are grown; what is known of a booster that was trained or unpickled, and else the defaults."""
-    param: dict[str, str] = _gbtree(json.loads(booster.save_config())["learner"])["tree_train_param"]
-    return param
 
 
 def _boxes_of(tree: dict[str, Any]) -> LeafBoxes:

@@ -14,8 +14,7 @@ from eifffel.rows.batches import Batch
 
 # So many names are listed.
 MOST_NAMES = 30
-# Names that libraries make up for columns without one, and that pandas makes up for an index in a file.
-GENERATED = re.compile(r"^(Column_)?\d+$")
+# Names that pandas makes up for an index in a file.
 INDEX = re.compile(r"^__index_level_\d+__$")
 
 
@@ -31,25 +30,28 @@ class Features:
         How many there are, if that is known.
     blanks_lost : bool
         Whether the names have underscores where the table may have blanks, as LightGBM writes them.
+    made_up : bool
+        Whether the names are those that a library gives to columns without one.
     """
 
     names: tuple[str, ...]
     n_features: int | None
     blanks_lost: bool = False
+    made_up: bool = False
 
     @classmethod
     def of(cls, model: Any) -> "Features":
         """Those of a model, with what stands around it."""
         around = Around(model)
-        names, n_features = _known_names(around)
+        names, n_features, made_up = _known_names(around)
         bases = type(around.ensemble).__mro__
         lightgbm = any(base.__module__.partition(".")[0] == "lightgbm" for base in bases)
-        return cls(names, n_features, lightgbm and not around.transforms)
+        return cls(names, n_features, lightgbm and not around.transforms, made_up)
 
     @property
     def has_names(self) -> bool:
         """Whether somebody named the columns; names that a library made up say no more than places."""
-        return not all(GENERATED.match(name) for name in self.names)
+        return bool(self.names) and not self.made_up
 
     def named(self, given: Sequence[str]) -> "Features":
         """The same with the names that a caller gives to them; raises if the model knows others."""
@@ -63,7 +65,7 @@ class Features:
                 f"features names {len(given)} columns, and the model was trained on {self.n_features}; name each of "
                 "them, in the model's order"
             )
-        return replace(self, names=tuple(given), blanks_lost=False)
+        return replace(self, names=tuple(given), blanks_lost=False, made_up=False)
 
     def match(self, columns: Sequence[Any]) -> dict[str, Any]:
         """The column of a table that each name stands for, of those that it has."""
@@ -245,19 +247,27 @@ def check_features(features: Any, *given: Any) -> list[str] | None:
     return names
 
 
-def _known_names(around: Around) -> tuple[tuple[str, ...], int | None]:
-    """What a model calls its columns, and how many they are, as far as it knows."""
+def _known_names(around: Around) -> tuple[tuple[str, ...], int | None, bool]:
+    """What a model calls its columns, how many they are, if it knows, and whether a library made up the names."""
     seen = list(_that_see_the_table(around))
     for model in seen:
         for attribute in ("feature_names_in_", "feature_names_"):  # CatBoost has the second
             names = getattr(model, attribute, None)
             if names is not None:
-                return tuple(map(str, names)), len(names)
+                # scikit-learn has names of its caller's alone, digits or not.
+                prefixes = ("Column_",) if attribute == "feature_names_in_" else ("Column_", "")
+                return tuple(map(str, names)), len(names), _is_numbered(names, prefixes)
         if not hasattr(model, "predict_proba") and hasattr(model, "num_feature"):  # LightGBM's Booster
-            return tuple(model.feature_name()), model.num_feature()
+            names = model.feature_name()
+            return tuple(names), model.num_feature(), _is_numbered(names, ("Column_",))
         if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's
-            return tuple(model.feature_names or ()), model.num_features()
-    return (), next((model.n_features_in_ for model in seen if hasattr(model, "n_features_in_")), None)
+            return tuple(model.feature_names or ()), model.num_features(), False
+    return (), next((model.n_features_in_ for model in seen if hasattr(model, "n_features_in_")), None), False
+
+
+def _is_numbered(names: Sequence[Any], prefixes: Sequence[str]) -> bool:
+    """Whether names are one of these prefixes and 0, 1, 2, ..."""
+    return any([str(name) for name in names] == [f"{prefix}{k}" for k in range(len(names))] for prefix in prefixes)
 
 
 def _that_see_the_table(around: Around) -> Iterator[Any]:

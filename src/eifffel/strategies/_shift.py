@@ -92,7 +92,7 @@ class ShiftOrder(EditOrder):
     ) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
         moved = np.abs(pull) > NO_PULL * view.largest_sum(self.score)
-        reach = _between_crossings(start, pull, moved, view.rounding, view.rounding_along(self.score))
+        reach = _between_crossings(start, pull, moved, *view.step_width(self.score))
         reach = reach[reach <= view.farthest(self.score)]
         if not view.decides_quickly:
             reach = self._ask_less(reach, start, pull, view.near_ties(index, self.score, n_jobs=n_jobs))
@@ -102,11 +102,9 @@ class ShiftOrder(EditOrder):
 
     def _ask_less(self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies) -> np.ndarray:
         """The same steps without some of those at which the model must be asked about rows, if these are many."""
-        begin, end = _steps_within(reach, start, pull, near.rounding, near.growth)
-        sure_begin, sure_end = _steps_within(reach, start, pull, near.tie_rounding, near.tie_growth)
+        begin, end = _steps_within(reach, start, pull, *near.limits)
         n_asked = np.zeros(len(reach) + 1, np.int64)
-        sure_begin, sure_end = (np.clip(step, begin, end) for step in (sure_begin, sure_end))
-        for low, high in ((begin, sure_begin), (sure_end, end)):
+        for low, high in _without(begin, end, *_steps_within(reach, start, pull, *near.tie_limits)):
             np.add.at(n_asked, low, 1)
             np.add.at(n_asked, high, -1)
         asked = np.flatnonzero(np.cumsum(n_asked[:-1]))
@@ -163,7 +161,7 @@ class ShiftOrder(EditOrder):
         start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
         first = placed.decide(view, n_jobs=n_jobs)
         near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
-        begin, end = _steps_within(self.reach, start, pull, near.rounding, near.growth)
+        begin, end = _steps_within(self.reach, start, pull, *near.limits)
         between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
         _kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
@@ -184,14 +182,11 @@ class ShiftOrder(EditOrder):
     ) -> None:
         """Put right what ``changes`` has of the steps at which neither the sign nor the side of ties decides a row."""
         some = np.flatnonzero(end > begin)
-        of_some = (
-            limit if np.ndim(limit) == 0 else np.asarray(limit)[some] for limit in (near.tie_rounding, near.tie_growth)
-        )
-        sure_begin, sure_end = _steps_within(self.reach, start[some], pull[some], *of_some)
-        begin, end, cell, weight = begin[some], end[some], placed.rows.cell, placed.rows.weight
-        sure_begin, sure_end = (np.clip(step, begin, end) for step in (sure_begin, sure_end))
+        ties = (np.broadcast_to(limit, len(start))[some] for limit in near.tie_limits)
+        tie_begin, tie_end = _steps_within(self.reach, start[some], pull[some], *ties)
+        cell, weight = placed.rows.cell, placed.rows.weight
         last = changes.shape[1] - 1
-        for low, high in ((begin, sure_begin), (sure_end, end)):
+        for low, high in _without(begin[some], end[some], tie_begin, tie_end):
             for part in _blocks(high - low):
                 row = np.repeat(some[part], high[part] - low[part])
                 step = _count_up(low[part], high[part])
@@ -227,6 +222,14 @@ def _steps_within(
     low = np.where(np.isnan(low), -np.inf, low)  # 0 / 0
     begin = np.maximum(np.searchsorted(reach, low, side="left"), 1)
     return begin, np.maximum(np.searchsorted(reach, high, side="right"), begin)
+
+
+def _without(
+    begin: np.ndarray, end: np.ndarray, inner_begin: np.ndarray, inner_end: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """What is left of stretches of steps, before and after those in them."""
+    inner_begin, inner_end = (np.clip(step, begin, end) for step in (inner_begin, inner_end))
+    return (begin, inner_begin), (inner_end, end)
 
 
 def _blocks(sizes: np.ndarray) -> Iterator[np.ndarray]:
