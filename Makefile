@@ -59,7 +59,7 @@ check: test check-rest
 check-rest: docs check-files check-oldest check-no-extras
 
 # Stored models, damaged in thousands of ways, do not kill the process; make test tries 200 of them.
-DAMAGES ?= 4000
+DAMAGES ?= 2000
 check-files: .venv/dev/installed
 	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) tests/test_damaged_files.py
 
