@@ -108,8 +108,8 @@ class XGBoostView(BoosterView):
         return model["trees"][: model["iteration_indptr"][self._iterations[1] or -1]]
 
     def hidden_monotone(self) -> dict[str, int]:
-        # XGBClassifier has the name of its booster where it was read from a file, or where somebody gave it.
-        if not self._is_bare and self.model.booster is None:
+        # Reading a file sets these two parameters of XGBClassifier, which are seldom both given to train one.
+        if not self._is_bare and (self.model.booster is None or self.model.base_score is None):
             return {}
         names = self.feature_names
         return {names[feature]: sign for feature, sign in find_ordered(map(_boxes_of, self.used_trees)).items()}
