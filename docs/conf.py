@@ -53,6 +53,8 @@ numpydoc_use_plots = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+# A blank in the path of the clone is none in the names of the examples, and breaks no link.
+suppress_warnings = ["sphinx_gallery.space_in_filename"]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
