@@ -80,7 +80,7 @@ def some_steps(path, random, most=7):
 
 
 @pytest.mark.parametrize("n_trees", [1, 2, 3, 4, 10, 50, 100])
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 2**20), discrete=st.booleans())
 def test_forests(n_trees, seed, discrete):
     random = np.random.RandomState(seed)
@@ -101,7 +101,7 @@ def test_forests(n_trees, seed, discrete):
 
 
 @pytest.mark.parametrize("name", BOOSTED)
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(seed=st.integers(0, 2**20), discrete=st.booleans())
 def test_boosted_models(name, seed, discrete):
     random = np.random.RandomState(seed)
