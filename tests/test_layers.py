@@ -22,6 +22,7 @@ LAYERS = [
     ["path_counts", "strategies"],
     ["objective", "leaves.scoring"],
     ["leaves.counting"],
+    ["leaves.training"],
     ["leaves.placing", "rows.reading"],
     ["rows.parquet"],
     ["rows.columns"],

@@ -464,7 +464,7 @@ def test_models_that_cannot_be_checked_are_loaded_where_their_type_is_named(tmp_
 
 
 def test_steps_without_end_are_refused_before_a_table_is_made_of_them(monkeypatch):
-    path = replace(flips(), at_hand=None, scored=None)
+    path = replace(flips(), at_hand=None, scored=None, kinds=None)
     object.__setattr__(path.order, "step", path.order.step + 10**10)
     monkeypatch.setattr(FlipOrder, "positions", property(lambda order: pytest.fail("a table of 10,000,000,000 steps")))
     with pytest.raises(DamageError, match="a path whose parts are not of the same leaves, steps and groups"):

@@ -15,9 +15,10 @@ from eifffel._interval_kernels import score_statistic
 from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.path_counts import PathCounts
 from eifffel.selecting import select_step
-from eifffel.selection import RULES, certify
+from eifffel.selection import RULES, KnownRows, certify
 
-ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "seen": False}
+UNSEEN = KnownRows("a path", trained=False, overlap=0.0, kinds=None)
+ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "rows": UNSEEN}
 # Favourable rows, at each step, of those 4 people with each label in each group.
 paths = st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=12)
 long_paths = st.lists(st.tuples(*[st.integers(0, 40)] * 4), min_size=1, max_size=20)
@@ -192,13 +193,20 @@ def test_an_unmet_bound_says_what_was_reached():
         ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"\(ratio 0\.5000; 95% interval"]),
         (
             {"epsilon": 0.1, "confidence": 0.995},
-            ["NOT met", r"99\.5% interval .*; one-sided, at most 0\.\d+ with 99\.5% confidence"],
+            [
+                *("NOT met", r"99\.5% interval .*; one-sided, at most 0\.\d+ with 99\.5% confidence"),
+                "\nthe model was not trained on these rows",
+            ],
+        ),
+        (
+            {"epsilon": 0.9, "confidence": 0.8, "rows": UNSEEN._replace(trained=None)},
+            [r"\nthe confidence rests on your word that the model was not trained on these rows"],
         ),
     ],
 )
 def test_a_selection_says_itself_in_words(asked, words):
     told = str(quietly(counts([(0, 1, 1, 1)]), **asked))
-    assert told.count("\n") == 2
+    assert told.count("\n") == (2 if "confidence" not in asked else 3)
     assert "accuracy 0.5625, 0.0000 below the model as it came, on 16 selection rows" in told
     for some in words:
         assert re.search(some, told), told
@@ -264,7 +272,7 @@ def test_with_real_weights_a_bound_is_met_up_to_rounding(rule, off_by, met):
 
 def test_confidence_is_refused_on_rows_that_cannot_give_it():
     with pytest.raises(ValueError, match=r"confidence=0.95 needs rows that neither trained .* scored by the selection"):
-        select(counts([(0, 0, 0, 0)]), confidence=0.95, seen=True)
+        select(counts([(0, 0, 0, 0)]), confidence=0.95, rows=UNSEEN._replace(overlap=0.6))
     weighted = counts([(0.0, 0, 0, 0)])
     with pytest.raises(ValueError, match=r"confidence=0.95 counts people, and the selection rows have a sample_weight"):
         select(weighted, confidence=0.95)

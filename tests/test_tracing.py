@@ -240,6 +240,7 @@ def test_missing_groups_in_frames(library):
 
 
 @pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
+@pytest.mark.filterwarnings("ignore::eifffel.RepeatedRowsWarning")
 def test_a_path_without_candidates_has_no_steps():
     # Every leaf has the same share of both groups, so no flip changes discrimination.
     twice = np.repeat(X, 2, axis=0)

@@ -155,10 +155,56 @@ def test_limits_of_every_step(path):
         weighted.upper_limits()
 
 
-def test_a_selection_of_another_constraint_is_refused(path):
-    other = replace(path.select(epsilon=0.1), constraint="equal_opportunity")
-    with pytest.raises(ValueError, match="bounds equal_opportunity, and this path compares demographic_parity"):
-        path.verdict(other)
+def others(path):
+    """Paths beside it: of the same model with other edits, for other groups or another rate, and of another model."""
+    rows = {"sensitive_features": s[:2000], "select_on": (X[2000:4000], y[2000:4000], s[2000:4000])}
+    turned = {"sensitive_features": 1 - s[:2000], "select_on": (X[2000:4000], y[2000:4000], 1 - s[2000:4000])}
+    model = RandomForestClassifier(5, max_depth=8, random_state=7).fit(X[:2000], y[:2000])
+    return {
+        "strategy": trace_path(path.model, X[:2000], y[:2000], **rows, strategy="shift"),
+        "direction": trace_path(path.model, X[:2000], y[:2000], **rows, direction="up"),
+        "constraint": trace_path(path.model, X[:2000], y[:2000], **rows, constraint="equal_opportunity"),
+        "groups": trace_path(path.model, X[:2000], y[:2000], **turned),
+        "scoring rows": trace_path(
+            path.model, X[1000:2000], y[1000:2000], **rows | {"sensitive_features": s[1000:2000]}
+        ),
+        "model": trace_path(model, X[:2000], y[:2000], **rows),
+    }
+
+
+def test_a_selection_is_judged_by_its_own_path_alone(path):
+    choice, later = path.select(epsilon=0.1, confidence=0.9), (X[4000:], y[4000:], s[4000:])
+    assert path.measure(*later).verdict(choice).holds
+    assert path.verdict(path.measure(*later).select(epsilon=0.1)).step >= 0
+    for name, other in others(path).items():
+        assert other.fingerprint != path.fingerprint, name
+        with pytest.raises(
+            ValueError, match=rf"the selection is step {choice.step} of another path, .* give a selection"
+        ):
+            other.measure(*later).verdict(choice)
+        with pytest.raises(ValueError, match="of another path"):
+            path.verdict(other.select(epsilon=0.3))
+        if find_spec("matplotlib"):
+            with pytest.raises(ValueError, match="of another path"):
+                other.plot(selection=choice)
+    again = pickle.loads(pickle.dumps(path))
+    assert again.measure(*later).verdict(pickle.loads(pickle.dumps(choice))).holds
+    same = trace_path(
+        path.model, X[:2000], y[:2000], sensitive_features=s[:2000], select_on=(X[3000:], y[3000:], s[3000:])
+    )
+    assert same.fingerprint == path.fingerprint  # the same edits, measured elsewhere
+
+
+def test_rows_that_chose_the_step_are_known_again(path):
+    choice, where = path.select(epsilon=0.1), (X[2000:4000], y[2000:4000], s[2000:4000])
+    said = "The step was chosen on these rows, so that the bound kept on them says little"
+    assert said in path.verdict(choice).sentence
+    assert said in path.measure(*where).verdict(choice).sentence
+    mixed = np.random.default_rng(0).permutation(2000)[:1200] + 2000
+    assert said in path.measure(X[mixed].astype(np.float32), y[mixed], s[mixed]).verdict(choice).sentence
+    other = path.measure(X[4000:], y[4000:], s[4000:])
+    assert said not in other.verdict(choice).sentence
+    assert said in path.measure(X[4000:], y[4000:], s[4000:]).verdict(other.select(epsilon=0.1)).sentence
 
 
 def test_what_was_not_asked_for_is_told():

@@ -15,7 +15,7 @@ STAGES = {
         *("edits", "record", "verdict", "measuring", "rules", "selection", "selecting", "advice", "path_counts"),
         "objective",
     ),
-    "leaves": ("strategies", "leaves.scoring", "leaves.counting", "leaves.placing", "ensembles"),
+    "leaves": ("strategies", "leaves.scoring", "leaves.counting", "leaves.training", "leaves.placing", "ensembles"),
     "rows": (
         *("rows.reading", "rows.parquet", "rows.columns", "rows.coding", "rows.kinds", "rows.survey", "rows.batches"),
         *("rows.groups", "rows.labels", "rows.sensitive", "datasets"),

@@ -144,6 +144,14 @@ def set_index(column: Any, beside: Sequence[Any]) -> Any:
     return column if known is None or not _has_index(column) else column.set_axis(known, axis=0)
 
 
+def find_row_names(X: Any) -> Any:
+    """The pandas index of a table, if it tells rows apart: no name twice, and not 0, 1, 2, ..., as by default."""
+    if not _has_index(X):
+        return None
+    index = _plain_index(X.index)
+    return index if index.is_unique and not _counts_up(index) else None
+
+
 def _has_index(column: Any) -> bool:
     return hasattr(getattr(column, "index", None), "equals")
 

@@ -3,12 +3,18 @@
 import numpy as np
 from scipy.stats import norm
 
-from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning, warn_caller
+from eifffel.exceptions import (
+    ConstraintNotMetWarning,
+    FewRowsWarning,
+    RepeatedRowsWarning,
+    SeenRowsWarning,
+    warn_caller,
+)
 from eifffel.intervals import difference_limit
 from eifffel.objective import name_loss
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
-from eifffel.selection import Selection, certify, measure_excess
+from eifffel.selection import MOST_SEEN, Selection, certify, measure_excess
 
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
@@ -174,12 +180,37 @@ def _round_up(n: float) -> int:
     return int(np.ceil(n / unit) * unit)
 
 
-def warn_of_seen_rows(rows: str) -> None:
-    """Warn that a step was chosen on rows by which leaves were scored."""
-    warn_caller(
-        f"the step is chosen on the {rows}, by which leaves were scored and on which, as a rule, the model was "
-        "trained: it knows them, so that the bound kept there says little of other people. Choose on rows held out: "
-        "select_on=(X, y, sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier; or ask for "
-        "the paper's own rule='paper'",
-        SeenRowsWarning,
+def warn_of_known_rows(selection: Selection) -> None:
+    """Warn of rows to choose on that the model knows, or that are there many times over."""
+    rows, share = selection.discrimination_rows, selection.overlap
+    hold_out = (
+        "Choose on rows held out: select_on=(X, y, sensitive_features) in trace_path, select_on='validation' in "
+        "EiFFFeLClassifier"
     )
+    if selection.trained:
+        warn_caller(
+            f"the step is chosen on the {rows}, and the model was trained on them or on some of them, as the numbers "
+            f"of rows in its leaves show: the bound kept there says little of other people. {hold_out}",
+            SeenRowsWarning,
+        )
+    elif share >= MOST_SEEN:
+        warn_caller(
+            f"the step is chosen on the {rows}, by which leaves were scored and on which, as a rule, the model was "
+            "trained: it knows them, so that the bound kept there says little of other people. "
+            f"{hold_out}; or ask for the paper's own rule='paper'",
+            SeenRowsWarning,
+        )
+    elif share > 0:
+        warn_caller(
+            f"about {share:.2g} of the {rows} are rows by which leaves were scored, more than repetition within the "
+            "tables explains: the model knows them, so that the bound kept there says less of other people. Leave them "
+            "out of one of the two",
+            SeenRowsWarning,
+        )
+    times = 1 if selection.kinds is None else selection.kinds.repeats
+    if times > 1:
+        warn_caller(
+            f"the {rows} are repeated, about {times} times each or a multiple of it: each is counted as another "
+            "person, so that intervals are too narrow and confidence is too high. Give each person once",
+            RepeatedRowsWarning,
+        )

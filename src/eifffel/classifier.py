@@ -263,6 +263,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             favorable=favorable,
             # One that is trained here says so itself.
             monotone={} if self.monotone is None and not self._frozen else self.monotone,
+            trained_here=not self._frozen,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

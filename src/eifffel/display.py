@@ -128,6 +128,7 @@ class FairnessPathDisplay:
                 raise ValueError(
                     f"selection was chosen already, and {', '.join(bounds)} would choose another step; give one"
                 )
+            path.check_own(selection)
             return cls._of(path, _at(path, selection), name).plot(ax=ax)
         if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
@@ -317,5 +318,6 @@ def _at(path: "FairnessPath", selection: Selection) -> Selection:
         ratio=selection.ratio,
         alpha=selection.alpha,
         rule=selection.rule,
+        **path.known_rows._asdict(),
     )
     return replace(here, confidence=selection.confidence, interval=verdict.interval)

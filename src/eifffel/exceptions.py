@@ -91,6 +91,13 @@ class SeenRowsWarning(UserWarning):
     """
 
 
+class RepeatedRowsWarning(UserWarning):
+    """A step was chosen on rows that are there many times over, and each was counted as another person.
+
+    Intervals are then too narrow, and confidence is too high. Give each person once.
+    """
+
+
 class PrivilegedGroupWarning(UserWarning):
     """The group given as privileged is not the one that the model favours, and edits will favour the other still more.
 

@@ -11,6 +11,7 @@ from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import FeaturesNeededError, ViewMismatchError
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves, halve
+from eifffel.leaves.training import Training, add_counts
 from eifffel.path_counts import PathCounts
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding, Rows
@@ -91,21 +92,24 @@ class Measured:
         Of the half that was kept apart, if one was.
     at_hand : RowsAtHand or None
         The rows, or some of them, to check written models with.
-    seen : RowKinds or None
-        What is known of them, where they are not all at hand.
+    kinds : RowKinds
+        The kinds of rows there are.
+    in_tree : ndarray or None
+        How many of them fall into each leaf of the tree that `Training` looks at.
     """
 
     steps: StepCounts
     apart: StepCounts | None
     at_hand: RowsAtHand | None
-    seen: RowKinds | None
+    kinds: RowKinds
+    in_tree: np.ndarray | None
 
     def join(self, other: "Measured") -> "Measured":
         apart = self.apart or other.apart
         if self.apart is not None and other.apart is not None:
             apart = self.apart.join(other.apart)
-        seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
-        return Measured(self.steps.join(other.steps), apart, self.at_hand, seen)
+        kinds, in_tree = self.kinds.join(other.kinds), add_counts(self.in_tree, other.in_tree)
+        return Measured(self.steps.join(other.steps), apart, self.at_hand, kinds, in_tree)
 
 
 def measure_rows(
@@ -114,6 +118,7 @@ def measure_rows(
     order: EditOrder,
     *,
     keep_apart: bool = False,
+    training: Training | None = None,
     n_jobs: int | None,
     verbose: int,
 ) -> Measured:
@@ -123,6 +128,7 @@ def measure_rows(
         view=view,
         order=order,
         keep_apart=keep_apart,
+        training=training,
         at_hand=not chosen_on.given.stay,
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.alone else 0,
@@ -151,7 +157,7 @@ def measure_given(
     placing = Placing(view, coding, survey, name, called, given.alone is not None, n_jobs, verbose)
     rows = RowsInLeaves.of(given, placing)
     constraint = constraint.on_rows(rows.cells, rows=called)
-    measured = measure_rows(view, rows, order, n_jobs=n_jobs, verbose=verbose)
+    measured = measure_rows(view, rows, order, training=Training.of(view), n_jobs=n_jobs, verbose=verbose)
     return measured.steps.path_counts(name, constraint), measured
 
 
@@ -161,6 +167,7 @@ def measure_batch(
     view: EnsembleView,
     order: EditOrder,
     keep_apart: bool,
+    training: Training | None,
     at_hand: bool,
     n_jobs: int | None,
     verbose: int,
@@ -175,5 +182,6 @@ def measure_batch(
         steps=steps,
         apart=apart,
         at_hand=RowsAtHand(placed.X, placed.rows, steps.favorable) if at_hand and placed.X is not None else None,
-        seen=None if placed.kind is None else RowKinds.of_kinds(placed.kind),
+        kinds=placed.kinds,
+        in_tree=None if training is None else training.count(placed),
     )

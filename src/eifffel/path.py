@@ -1,5 +1,6 @@
 """FairnessPath: every step from the model as it came to all edits made, measured on rows."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import check_choice, check_confidence, check_step
-from eifffel.advice import warn_of_seen_rows
+from eifffel.advice import warn_of_known_rows
 from eifffel.constraints import Constraint
 from eifffel.edits import edit_model, list_flips
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
@@ -21,20 +22,21 @@ from eifffel.exceptions import (
     UnsupportedModelError,
 )
 from eifffel.leaves.counting import LeafCounts
+from eifffel.leaves.training import Training
 from eifffel.measuring import RowsAtHand, measure_given
 from eifffel.objective import Objective, check_objective
 from eifffel.path_counts import PathCounts
-from eifffel.record import attach_record, make_record
+from eifffel.record import attach_record, describe_compared, make_record
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import Groups, show_group
-from eifffel.rows.kinds import RowKinds
+from eifffel.rows.kinds import RowKinds, find_overlap, see_rows
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
 from eifffel.rules import Rule, read_rules
 from eifffel.selecting import NONE_APART, select_step
-from eifffel.selection import Selection
+from eifffel.selection import MOST_SEEN, KnownRows, Selection
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -79,15 +81,19 @@ class FairnessPath:
     certain_counts : PathCounts or None
         On those of the selection rows that no part of the edits was fitted to, of which alone something can be said
         with confidence; ``None`` where there are none.
-    fingerprint : str
+    model_fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
+    trained : bool or None
+        Whether the model was trained on rows of ``counts``; ``None`` where nothing tells it.
+    overlap : float
+        About which share of the rows of ``counts`` scored leaves; 0 where equal rows are no more frequent than
+        repetition within the tables explains.
     at_hand : RowsAtHand or None
         The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
         with the path: a path that was pickled and loaded has none.
-    scored : array-like or None
-        The rows by which leaves were scored, so that they are known again; kept and not stored in the same way.
-    known : bool or None
-        Whether the rows of ``counts`` are those; ``None`` is to be found out.
+    scored, kinds : RowKinds or None
+        The rows by which leaves were scored, and those of ``counts``, as hashes, so that they are known again. They are
+        not stored either.
 
     See Also
     --------
@@ -118,14 +124,16 @@ class FairnessPath:
     counts: PathCounts
     accuracy_counts: PathCounts
     certain_counts: PathCounts | None
-    fingerprint: str
+    model_fingerprint: str
+    trained: bool | None
+    overlap: float
     at_hand: RowsAtHand | None = None
-    scored: Any = None
-    known: bool | None = None
+    scored: RowKinds | None = None
+    kinds: RowKinds | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        return stored | {"at_hand": None, "scored": None, "known": self.seen}
+        return stored | {"at_hand": None, "scored": None, "kinds": None}
 
     def __repr__(self) -> str:
         return (
@@ -270,17 +278,31 @@ class FairnessPath:
         return self.certain_counts
 
     @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the path: of the model, of all edits and of what is compared, whichever rows it is measured on.
+
+        Selections and records of edited models carry it, so that none is judged by the path of another.
+        """
+        digest = hashlib.sha256(self.model_fingerprint.encode())
+        for name, value in sorted(self.order.__getstate__().items()):
+            digest.update(name.encode())
+            digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+        digest.update(repr((describe_compared(self.grouping, self.constraint), str(self.favorable))).encode())
+        return digest.hexdigest()
+
+    @property
+    def known_rows(self) -> KnownRows:
+        """What is known of the rows of ``counts``."""
+        return KnownRows(self.fingerprint, self.trained, self.overlap, self.kinds)
+
+    @property
     def seen(self) -> bool:
-        """Whether leaves were scored by the rows of this path, or by half of them or more.
+        """Whether leaves were scored by half of the rows of this path or more, or the model was trained on them.
 
         What a model does to them says little of other people. A path that was stored knows it of the rows that it was
         stored with alone.
         """
-        if self.known is not None:
-            return self.known
-        if self.scored is None or self.at_hand is None:
-            return False
-        return RowKinds.of(self.at_hand.X).overlap(RowKinds.of(self.scored))
+        return self.known_rows.seen
 
     def metric(self, name: str) -> np.ndarray:
         """Any metric of `eifffel.metrics.METRICS` after each step, on the selection rows.
@@ -397,10 +419,10 @@ class FairnessPath:
             rule=rule,
             confidence=confidence,
             objective=objective,
-            seen=confidence is not None and self.seen,
+            rows=self.known_rows,
         )
-        if rule != "paper" and not self._said and self.seen:
-            warn_of_seen_rows(self.counts.rows)
+        if rule != "paper" and not self._said:
+            warn_of_known_rows(selection)
             self._said.append(SeenRowsWarning)
         return selection
 
@@ -435,7 +457,64 @@ class FairnessPath:
         >>> verdict.holds
         True
         """
-        return say_verdict(self.counts, self.accuracy_counts, self.grouping, selection, seen=self.seen)
+        self.check_own(selection)
+        chosen = find_overlap(self.kinds, selection.kinds)
+        return say_verdict(
+            self.counts, self.accuracy_counts, self.grouping, selection, seen=self.seen, chose=chosen >= MOST_SEEN
+        )
+
+    def check_own(self, selection: Selection) -> None:
+        """Raise unless a step was chosen on this path, whichever rows it was measured on.
+
+        Parameters
+        ----------
+        selection : Selection
+            As `select` gives it.
+
+        Raises
+        ------
+        ValueError
+            If it was chosen on another path, where its step is another edit.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.check_own(path.measure([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]).select(epsilon=0.05))
+        """
+        if not isinstance(selection, Selection):
+            raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
+        if selection.path != self.fingerprint:
+            raise ValueError(
+                f"the selection is step {selection.step} of another path, of another model, other edits or other "
+                "groups, and what was measured there says nothing of this one; give a selection that this path made, "
+                "or one made by what its measure gave"
+            )
+
+    def see(self, X: Any) -> RowKinds:
+        """The kinds of rows there are, as the model sees them, by which they are known again.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            Features, as the model takes them.
+
+        Returns
+        -------
+        RowKinds
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> sorted(path.see([[22], [22], [60]]).count.tolist())
+        [1, 2]
+        """
+        return see_rows(X, self._view().check_rows(X))
 
     def n_flips(self, step: int) -> int:
         """How many leaves are edited at ``step``.
@@ -533,6 +612,7 @@ class FairnessPath:
             label_sets=self.label_sets,
             step=step,
             scale=scale,
+            path=self.fingerprint,
         )
         model = written.around.outer
         attach_record(model, record)
@@ -709,17 +789,21 @@ class FairnessPath:
         counts, measured = measure_given(
             view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose
         )
-        known = None
-        if measured.seen is not None:
-            known = self.scored is not None and measured.seen.overlap(RowKinds.of(self.scored))
+        overlap, training = find_overlap(measured.kinds, self.scored), Training.of(view)
+        # One that was trained apart from the rows of this path was trained on its scoring rows.
+        trained = False if self.trained is False and self.scored is not None and overlap == 0 else None
+        if training is not None and measured.in_tree is not None and training.among(measured.in_tree):
+            trained = True
         has_labels = counts.totals.shape[-1] == 2
         return replace(
             self,
             counts=counts,
             accuracy_counts=counts if has_labels else self.accuracy_counts,
             certain_counts=counts,
+            trained=trained,
+            overlap=overlap,
             at_hand=measured.at_hand,
-            known=known,
+            kinds=measured.kinds,
         )
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
@@ -806,7 +890,7 @@ class FairnessPath:
             view = view_ensemble(self.model, favorable=self.favorable)
         except (UnsupportedModelError, ValueError):  # it was a model of these labels when the path was traced
             raise changed from None
-        if view.fingerprint() != self.fingerprint:
+        if view.fingerprint() != self.model_fingerprint:
             raise changed
         if not self.order.matches(view.n_leaves) or len(self.leaf_counts.counts) != view.n_leaves:
             raise ValueError("the edits of this path are of other leaves than the model has; it is damaged")

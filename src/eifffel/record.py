@@ -24,6 +24,7 @@ RECORD_KEYS = (
     "label_sets",
     "step",
     "scale",
+    "path",
     "digests",
     "leaf_value",
     "selection",
@@ -44,19 +45,38 @@ def make_record(
     label_sets: LabelSets | None,
     step: int,
     scale: float,
+    path: str,
 ) -> dict[str, Any]:
     """The record of an edit from one view of a model to another.
 
     Keys: ``strategy``, ``direction``, ``grouping`` (from which `read_grouping` makes groups), ``constraint`` (its name
     and ``min_group_rows``), ``favorable``, ``label_sets`` (the labels it stands for, if several, and the others),
-    ``step``, ``scale``; ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before;
-    ``selection``, the bounds and what was measured where they chose the step, if they did; ``summary``, what a report
-    says of the edit, as JSON, and ``task``, the columns of the table, if the command line made it; ``earlier``, the
-    record of an edit before this one.
+    ``step``, ``scale``; ``path``, the fingerprint of the path that it is a step of; ``digests``, those of the model
+    ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the bounds and what was measured where
+    they chose the step, if they did; ``summary``, what a report says of the edit, as JSON, and ``task``, the columns of
+    the table, if the command line made it; ``earlier``, the record of an edit before this one.
     """
     return {
         "strategy": strategy,
         "direction": direction,
+        **describe_compared(grouping, constraint),
+        "favorable": view.classes.tolist()[view.favorable],
+        "label_sets": None if label_sets is None else [list(labels) for labels in label_sets],
+        "step": step,
+        "scale": scale,
+        "path": path,
+        "digests": {"before": view.digests, "after": edited.digests},
+        "leaf_value": view.stored_leaves,
+        "selection": None,
+        "summary": None,
+        "task": None,
+        "earlier": find_record(view.around.outer),
+    }
+
+
+def describe_compared(grouping: Groups, constraint: Constraint) -> dict[str, Any]:
+    """Who is compared and how, as plain values."""
+    return {
         "grouping": {
             "columns": [list(values) for values in grouping.columns],
             "names": list(grouping.names),
@@ -65,16 +85,6 @@ def make_record(
             "privileged": list(grouping.privileged),
         },
         "constraint": {"name": constraint.name, "min_group_rows": constraint.min_rows},
-        "favorable": view.classes.tolist()[view.favorable],
-        "label_sets": None if label_sets is None else [list(labels) for labels in label_sets],
-        "step": step,
-        "scale": scale,
-        "digests": {"before": view.digests, "after": edited.digests},
-        "leaf_value": view.stored_leaves,
-        "selection": None,
-        "summary": None,
-        "task": None,
-        "earlier": find_record(view.around.outer),
     }
 
 

@@ -9,7 +9,7 @@ from eifffel.metrics import selection_rate
 from eifffel.objective import Objective
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
-from eifffel.selection import Selection, certify, check_bounds, measure_excess
+from eifffel.selection import KnownRows, Selection, certify, check_bounds, measure_excess
 
 # Said where no selection row is left that the edits owe nothing to.
 NONE_APART = (
@@ -32,19 +32,19 @@ def select_step(
     rule: str,
     confidence: float | None,
     objective: Any,
-    seen: bool,
+    rows: KnownRows,
 ) -> Selection:
-    """Choose a step; ``seen`` says that leaves were scored by the rows of ``counts``.
+    """Choose a step; ``rows`` is what is known of the rows of ``counts``.
 
     ``safest`` is the step from which on, towards the model as it came, bounds are certified with confidence.
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
     objective = check_bounds(epsilon, ratio, alpha, rule, confidence, objective)
     if confidence is not None:
-        _check_certifiable(counts, confidence, seen)
+        _check_certifiable(counts, confidence, rows)
     asked: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "alpha": alpha, "rule": rule, "confidence": confidence}
     step, met = _choose(counts, accuracy_counts, safest, objective, **asked)
-    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked)
+    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked, **rows._asdict())
     if not met:
         warn_unmet(selection, counts, safest)
     elif confidence is not None:
@@ -127,14 +127,19 @@ def describe_step(
     )
 
 
-def _check_certifiable(counts: PathCounts, confidence: float, seen: bool) -> None:
+def _check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) -> None:
     """Raise unless rows can say something of other people."""
-    if seen:
+    if rows.seen:
+        why = (
+            f"the model was trained on the {counts.rows} or some of them, as the numbers of rows in its leaves show"
+            if rows.trained
+            else f"leaves were scored by the {counts.rows}, or by half of them or more"
+        )
         raise ValueError(
-            f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and leaves "
-            f"were scored by the {counts.rows}, or by half of them or more: what a model does to rows that it knows "
-            "says little of other people. Hold rows out: select_on=(X, y, sensitive_features) in trace_path, "
-            "select_on='validation' in EiFFFeLClassifier"
+            f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and {why}: "
+            "what a model does to rows that it knows says little of other people. Hold rows out: select_on=(X, y, "
+            "sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier; of a model that is "
+            "trained, give rows that it has not seen"
         )
     if counts.weighted:
         raise ValueError(

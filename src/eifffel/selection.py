@@ -1,7 +1,7 @@
 """Selection: the step that a bound selects, what a bound may be, and what certifies one."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,10 +9,29 @@ from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.intervals import CONFIDENCE
 from eifffel.objective import Objective, check_alpha, check_objective
 from eifffel.path_counts import PathCounts
+from eifffel.rows.kinds import RowKinds
 
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
 RULES = ("first", "most_accurate", "paper")
+# Rows of which so large a share scored leaves are no rows to choose on with confidence.
+MOST_SEEN = 0.5
+# What a confidence rests on where nothing tells on which rows the model was trained.
+RESTS_ON_WORD = "rests on your word that the model was not trained on these rows, for its leaves do not tell"
+
+
+class KnownRows(NamedTuple):
+    """What is known of the rows that a step is chosen on; see the attributes of `Selection` of these names."""
+
+    path: str
+    trained: bool | None
+    overlap: float
+    kinds: RowKinds | None
+
+    @property
+    def seen(self) -> bool:
+        """Whether they say little of other people, for the model knows them."""
+        return self.trained is True or self.overlap >= MOST_SEEN
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,15 @@ class Selection:
         bounded, the largest.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
+    path : str
+        The ``fingerprint`` of the path that the step is one of.
+    trained : bool or None
+        Whether the model was trained on ``discrimination_rows``; ``None`` where nothing tells it, and confidence rests
+        on your word.
+    overlap : float
+        About which share of these rows scored leaves.
+    kinds : RowKinds or None
+        These rows as hashes, so that they are known again; not stored.
 
     See Also
     --------
@@ -105,6 +133,13 @@ class Selection:
     objective: Objective
     objective_value: float
     objective_drop: float
+    path: str
+    trained: bool | None
+    overlap: float
+    kinds: RowKinds | None = field(default=None, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "kinds": None}
 
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
@@ -121,8 +156,16 @@ class Selection:
             f"discrimination {self.discrimination:.4f}{f' ({measured})' if measured else ''}, {first!r} minus "
             f"{second!r}, on {self.n_discrimination_rows:,} {self.discrimination_rows}\n"
             f"accuracy {self.accuracy:.4f}, {abs(self.accuracy_drop):.4f} {change} the model as it came, on "
-            f"{self.n_accuracy_rows:,} {self.accuracy_rows}"
+            f"{self.n_accuracy_rows:,} {self.accuracy_rows}{self._say_rest()}"
         )
+
+    def _say_rest(self) -> str:
+        """On what a confidence rests."""
+        if self.confidence is None:
+            return ""
+        if self.trained is None:
+            return f"\nthe confidence {RESTS_ON_WORD}"
+        return "\nthe model was not trained on these rows"
 
     @property
     def bound(self) -> str:
@@ -159,7 +202,9 @@ class Selection:
             [None if hide else value for hide, value in zip(self.hidden, values, strict=True)]
             for values in (self.selection_rates, self.n_rows)
         )
-        return {**asdict(self), "selection_rates": rates, "n_rows": n_rows}
+        told = {**asdict(replace(self, kinds=None)), "selection_rates": rates, "n_rows": n_rows}
+        del told["kinds"]
+        return told
 
 
 def check_one_bound(epsilon: Any, ratio: Any) -> None:

@@ -13,6 +13,7 @@ from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monoto
 from eifffel.exceptions import HiddenMonotoneWarning, PrivilegedGroupWarning, UnsupportedModelError, warn_caller
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
+from eifffel.leaves.training import Training, find_trained
 from eifffel.measuring import measure_rows
 from eifffel.metrics import balanced_accuracy
 from eifffel.path import FairnessPath
@@ -21,7 +22,6 @@ from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import EACH, Groups, make_groups
-from eifffel.rows.kinds import RowKinds
 from eifffel.rows.labels import LabelSets, find_label_sets, split_favorable
 from eifffel.rows.reading import read_rows, read_selection
 from eifffel.rows.sensitive import ERROR, MISSING
@@ -239,13 +239,15 @@ def trace_batches(
     favorable: Any = None,
     monotone: Mapping[Any, int] | None = None,
     memory_budget: float = MEMORY_BUDGET,
+    trained_here: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
     """`trace_path` for rows in batches.
 
     ``groups`` may be known beforehand, whether or not all have scoring rows; ``combine``, ``missing`` and
-    ``privileged`` are then theirs.
+    ``privileged`` are then theirs. ``trained_here`` says that the model was trained on the scoring rows and on no
+    others.
     """
     check_n_jobs(n_jobs)
     if memory_budget != np.inf:
@@ -263,7 +265,8 @@ def trace_batches(
     # The first pass.
     several = len(task.constraint.names) > 2
     needs_sample = not STRATEGIES[strategy].flips if strategy != AUTO else several or not task.view.votes
-    counted = count_rows(task.view, scored, sampled=needs_sample, **work)
+    training = Training.of(task.view)
+    counted = count_rows(task.view, scored, sampled=needs_sample, training=training, **work)
     task, counted, scored, chosen_on = _put_privileged_last(task, counted, scored, chosen_on)
 
     strategy = resolve_strategy(strategy, task.view, task.constraint)
@@ -271,7 +274,7 @@ def trace_batches(
 
     # The second pass.
     weighed = chosen_on is not scored and order.saw_selection_rows
-    measured = measure_rows(task.view, chosen_on, order, keep_apart=keep_apart and weighed, **work)
+    measured = measure_rows(task.view, chosen_on, order, keep_apart=keep_apart and weighed, training=training, **work)
     counts = measured.steps.path_counts(chosen_on.name, task.constraint)
     certain_counts: PathCounts | None = counts
     if weighed:
@@ -284,10 +287,9 @@ def trace_batches(
     if task.coding.label_sets is not None:
         _check_not_inverted(accuracy_counts, task.coding.label_sets)
 
-    scored_by = scored.placed.alone.X if counted.seen is None else counted.seen
-    known = True if chosen_on is scored else None
-    if known is None and measured.seen is not None:
-        known = measured.seen.overlap(RowKinds.of(scored_by))
+    alone = chosen_on is scored
+    overlap = 1.0 if alone else measured.kinds.overlap(counted.kinds)
+    trained = find_trained(training, counted.in_tree, None if alone else measured.in_tree, on_scoring=trained_here)
     return FairnessPath(
         model=model,
         strategy=strategy,
@@ -301,10 +303,12 @@ def trace_batches(
         counts=counts,
         accuracy_counts=accuracy_counts,
         certain_counts=certain_counts,
-        fingerprint=task.view.fingerprint(),
+        model_fingerprint=task.view.fingerprint(),
+        trained=None if trained is False and overlap else trained,
+        overlap=overlap,
         at_hand=measured.at_hand,
-        scored=scored_by,
-        known=known,
+        scored=counted.kinds,
+        kinds=measured.kinds,
     )
 
 

@@ -11,6 +11,8 @@ from eifffel.selection import Selection
 
 # Said of rows that a path was scored by.
 SEEN = "Leaves were scored by these rows, so that they say little of other people."
+# Said of rows that a step was chosen on.
+CHOSE = "The step was chosen on these rows, so that the bound kept on them says little of other people."
 
 
 class Judgement(NamedTuple):
@@ -146,16 +148,12 @@ class Verdict:
 
 
 def say_verdict(
-    counts: PathCounts, accuracy_counts: PathCounts, groups: Groups, selection: Selection, *, seen: bool
+    counts: PathCounts, accuracy_counts: PathCounts, groups: Groups, selection: Selection, *, seen: bool, chose: bool
 ) -> Verdict:
-    """Judge, on the rows of ``counts``, the bound that chose a step; ``seen`` says that leaves were scored by them."""
-    if not isinstance(selection, Selection):
-        raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
-    if selection.constraint != counts.constraint.name:
-        raise ValueError(
-            f"the selection bounds {selection.constraint}, and this path compares {counts.constraint.name}: it was "
-            "chosen on another path; give one of this path"
-        )
+    """Judge, on the rows of ``counts``, the bound that chose a step.
+
+    ``seen`` says that leaves were scored by them, ``chose`` that the step was chosen on them.
+    """
     step = check_step(selection.step, len(counts.discrimination) - 1)
     value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
     signed = selection.confidence is not None and counts.constraint.directed
@@ -182,6 +180,8 @@ def say_verdict(
     sentences.append(_say_choice(selection))
     if seen:
         sentences.append(SEEN)
+    elif chose:
+        sentences.append(CHOSE)
     return Verdict(
         holds=judged.holds,
         certain=judged.certain,

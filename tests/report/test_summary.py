@@ -1,5 +1,6 @@
 """A summary says what is so, on the rows that it names, and nothing of persons."""
 
+import copy
 import json
 
 import numpy as np
@@ -14,6 +15,7 @@ from made_up_report import classifier, people, summary  # noqa: E402
 from draws import parity, two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
+from eifffel.record import attach_record  # noqa: E402
 from eifffel.report import schema, summarize  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
 from eifffel.report._verdict import write_verdict  # noqa: E402
@@ -334,6 +336,38 @@ def test_rows_that_scored_leaves_are_said_to_be():
     assert made["rows"]["seen"]
     assert "Leaves were scored by these rows" in made["verdict"]["sentence"]
     assert not summary()["rows"]["seen"]
+
+
+def test_a_report_is_of_the_model_that_the_selection_chose():
+    clf = classifier()
+    path, choice, rows = clf.path_, clf.selection_, (X, y)
+    claims = {"sensitive_features": s, "path": path, "selection": choice}
+    assert summarize(path.model_at(choice.step), *rows, **claims)["selection"]["step"] == choice.step
+    bare = copy.deepcopy(clf.estimator_)
+    attach_record(bare, None)
+    assert summarize(bare, *rows, **claims)["selection"]["step"] == choice.step  # its leaves are those of the step
+    shifted = classifier(strategy="shift", confidence=0.8)
+    for model in (path.model, shifted.estimator_, classifier(model="boosted").estimator_):
+        with pytest.raises(
+            ValueError, match=f"is not the model of step {choice.step} of this path, .* give path.model_at"
+        ):
+            summarize(model, *rows, **claims)
+    with pytest.raises(ValueError, match=r"the selection is step .* of another path"):
+        summarize(clf.estimator_, *rows, **claims | {"selection": shifted.selection_})
+    with pytest.raises(ValueError, match="is not the model of this path; give"):
+        summarize(classifier(model="boosted").estimator_, *rows, **claims | {"selection": None})
+
+
+def test_rows_that_chose_the_step_are_said_to_have():
+    clf, everybody = classifier(), people(3000, 0)
+    chose = [
+        values.iloc[clf.selection_rows_] if hasattr(values, "iloc") else values[clf.selection_rows_]
+        for values in everybody
+    ]
+    made = summarize(clf, *chose[:2], sensitive_features=chose[2])
+    assert (made["rows"]["seen"], made["rows"]["chose"]) == (False, True)
+    assert "The step was chosen on these rows" in made["verdict"]["sentence"]
+    assert not summary()["rows"]["chose"]
 
 
 def test_past_zero_it_says_who_is_favoured_now():

@@ -29,7 +29,7 @@ from eifffel.rows import parquet
 from eifffel.rows.batches import Batch
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import read_groups
-from eifffel.rows.kinds import RowKinds
+from eifffel.rows.kinds import RowKinds, see_rows
 from eifffel.rows.survey import WeightScale, common_divisor, survey_batch
 from eifffel.strategies import _shift
 
@@ -644,11 +644,11 @@ def test_what_is_kept_of_batches_is_the_lowest_of_all(kinds, most):
 
 def test_overlap_is_told_from_the_lowest_kinds(monkeypatch):
     monkeypatch.setattr(kinds_module, "MOST_KINDS", 300)
-    one, two, three = (RowKinds.of(X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
+    one, two, three = (see_rows(X[part], X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
     assert len(one.kind) == 300
     assert one.overlap(two)
     assert not one.overlap(three)
-    assert RowKinds.of(X[:30]).overlap(one)
+    assert see_rows(X[:90], X[:90]).overlap(one) == 1
 
 
 @given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=6).filter(any))

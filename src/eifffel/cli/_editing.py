@@ -174,6 +174,7 @@ def edit(
             keep_apart=bounds.confidence is not None,
             favorable=table.favorable,
             monotone=monotone if trained else {},  # one that is trained here says so itself
+            trained_here=not trained,
             n_jobs=bounds.jobs,
         )
         selection = path.select(

@@ -243,6 +243,11 @@ class EnsembleView(ABC):
     def _splits(self) -> Iterable[Any]:
         """Bytes or arrays that differ where the model sends rows to other leaves, whatever the leaves hold."""
 
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        """How many of the rows that a tree was grown on each leaf had, as the model says; NaN where it does not."""
+        return np.full(self.n_leaves, np.nan)
+
     def hidden_monotone(self) -> dict[str, int]:
         """Features on which the model looks monotone, with 1 or -1, where its file would not say that it is."""
         return {}

@@ -86,6 +86,11 @@ class CatBoostView(BoostedView):
     def _model_score(self, X: Any) -> np.ndarray:
         return self.model.predict(X, prediction_type="RawFormulaVal")
 
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        weights = self.model.get_leaf_weights()
+        return weights if len(weights) == self.n_leaves else super().leaf_rows
+
     def _splits(self) -> Iterable[Any]:
         bare = self._copy()
         # Files and pickles change how metadata, such as the time of training, are written, but nothing else.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._base import TreeStructure
-from eifffel.ensembles._treewise import apply_trees, leaf_nodes
+from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -120,6 +120,10 @@ class _AveragedTreesView(AveragedView):
             threshold=tree.threshold,
             missing_left=tree.missing_go_to_left,
         )
+
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        return gather_leaves(self, [tree.tree_.n_node_samples for tree in self._trees])
 
     def _splits(self) -> Iterable[Any]:
         for t in range(self.n_trees):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import BoostedView
-from eifffel.ensembles._treewise import apply_trees, leaf_nodes
+from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -55,6 +55,10 @@ class GradientBoostingView(BoostedView):
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self.model.decision_function(X)
+
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        return gather_leaves(self, [tree.n_node_samples for tree in self._trees])
 
     def _splits(self) -> Iterable[Any]:
         for tree in self._trees:

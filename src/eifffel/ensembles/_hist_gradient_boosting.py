@@ -8,7 +8,7 @@ import numpy as np
 
 from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._treewise import apply_trees, leaf_nodes
+from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -54,6 +54,10 @@ class HistGradientBoostingView(BoostedView):
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self.model.decision_function(X)
+
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        return gather_leaves(self, [tree.nodes["count"] for tree in self._trees])
 
     def _splits(self) -> Iterable[Any]:
         for tree in self._trees:

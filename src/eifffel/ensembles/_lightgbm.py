@@ -108,6 +108,11 @@ class LightGBMView(BoosterView):
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, raw_score=True)
 
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        counts = " ".join(re.findall(r"^leaf_count=(.*)$", self.text, re.MULTILINE)).split()
+        return np.array(counts, np.float64) if len(counts) == self.n_leaves else super().leaf_rows
+
     def _splits(self) -> Iterable[Any]:
         yield re.sub(r"^(leaf_value|tree_sizes)=.*$", "", self.text, flags=re.MULTILINE).encode()
 

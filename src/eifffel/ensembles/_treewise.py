@@ -60,3 +60,9 @@ def _number_leaves(view: EnsembleView, t: int) -> np.ndarray:
     number = np.zeros(nodes[-1] + 1, view.index_type)
     number[nodes] = np.arange(len(nodes))
     return number
+
+
+def gather_leaves(view: EnsembleView, of_nodes: Sequence[np.ndarray]) -> np.ndarray:
+    """Of something that every node of each tree has, what the leaves have, one after another."""
+    offset, node = view.leaf_offset, view.leaf_node
+    return np.concatenate([known[node[offset[t] : offset[t + 1]]] for t, known in enumerate(of_nodes)])

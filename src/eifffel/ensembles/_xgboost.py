@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
@@ -203,6 +204,15 @@ class XGBoostView(BoosterView):
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, output_margin=True)
+
+    @property
+    def leaf_rows(self) -> np.ndarray:
+        # Each row adds a hessian, which in the first tree is that of base_score for all.
+        n_rows, first = super().leaf_rows, slice(0, self.leaf_offset[1])
+        hessian = np.asarray(self.used_trees[0]["sum_hessian"], np.float64)[self.leaf_node[first]]
+        found = hessian / (expit(self.raw_bias) * expit(-self.raw_bias))
+        n_rows[first] = np.where(np.isclose(found, np.rint(found), rtol=1e-6, atol=1e-3), np.rint(found), np.nan)
+        return n_rows
 
     def _splits(self) -> Iterable[Any]:
         yield self._document(np.zeros(self.n_leaves, np.float32))

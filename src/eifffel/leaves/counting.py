@@ -9,6 +9,7 @@ from eifffel import _kernels
 from eifffel._parallel import run_threads
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves, find_lowest
+from eifffel.leaves.training import Training, add_counts
 from eifffel.rows.kinds import RowKinds
 
 
@@ -45,8 +46,10 @@ class Counted:
     favorable : ndarray of shape (n_groups, 2)
         Weight of the rows that the model as it came decides favourably, in units; of two groups only.
     n_rows : ndarray of shape (n_groups, 2)
-    seen : RowKinds or None
-        What is known of the rows, where they are not all at hand.
+    kinds : RowKinds
+        The kinds of rows there are.
+    in_tree : ndarray or None
+        How many of them fall into each leaf of the tree that `Training` looks at.
     lowest : tuple of RowKinds, one for each group and label, or None
         The kinds of rows to draw a sample of, where one may be needed.
     """
@@ -54,16 +57,17 @@ class Counted:
     leaves: LeafCounts
     favorable: np.ndarray
     n_rows: np.ndarray
-    seen: RowKinds | None
+    kinds: RowKinds
+    in_tree: np.ndarray | None
     lowest: tuple[RowKinds, ...] | None = None
 
     def join(self, other: "Counted") -> "Counted":
-        seen = None if self.seen is None or other.seen is None else self.seen.join(other.seen)
         favorable, n_rows = self.favorable + other.favorable, self.n_rows + other.n_rows
         lowest = None
         if self.lowest is not None and other.lowest is not None:
             lowest = tuple(one.join(two) for one, two in zip(self.lowest, other.lowest, strict=True))
-        return Counted(self.leaves.join(other.leaves), favorable, n_rows, seen, lowest)
+        kinds, in_tree = self.kinds.join(other.kinds), add_counts(self.in_tree, other.in_tree)
+        return Counted(self.leaves.join(other.leaves), favorable, n_rows, kinds, in_tree, lowest)
 
     def swap_groups(self) -> "Counted":
         """The same of the two groups exchanged."""
@@ -77,7 +81,13 @@ class Counted:
 
 
 def count_rows(
-    view: EnsembleView, scored: RowsInLeaves, *, sampled: bool, n_jobs: int | None = None, verbose: int = 0
+    view: EnsembleView,
+    scored: RowsInLeaves,
+    *,
+    sampled: bool,
+    training: Training | None = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
 ) -> Counted:
     """Count labelled rows in their leaves, and check that the model decides as they say.
 
@@ -85,14 +95,20 @@ def count_rows(
     """
     verbose = verbose if scored.placing.alone else 0
     n_of_cell = scored.n_of_cell if sampled else None
-    work = partial(count_batch, view=view, n_of_cell=n_of_cell, n_jobs=n_jobs, verbose=verbose)
+    work = partial(count_batch, view=view, n_of_cell=n_of_cell, training=training, n_jobs=n_jobs, verbose=verbose)
     counted: Counted = scored.reduce(work, Counted.join, "counting leaves")
     scored.check_same(counted.n_rows)
     return counted
 
 
 def count_batch(
-    placed: PlacedRows, *, view: EnsembleView, n_of_cell: np.ndarray | None, n_jobs: int | None, verbose: int
+    placed: PlacedRows,
+    *,
+    view: EnsembleView,
+    n_of_cell: np.ndarray | None,
+    training: Training | None,
+    n_jobs: int | None,
+    verbose: int,
 ) -> Counted:
     """Count some rows."""
     view.verify(placed.X, placed.index)
@@ -100,8 +116,9 @@ def count_batch(
         leaves=count_leaves(view, placed, n_jobs=n_jobs, verbose=verbose),
         favorable=placed.rows.weigh_cells(placed.decide(view, n_jobs)) if placed.rows.n_groups == 2 else np.zeros(()),
         n_rows=placed.rows.count_cells(),
-        seen=None if placed.kind is None else RowKinds.of_kinds(placed.kind),
-        lowest=None if n_of_cell is None or placed.kind is None else find_lowest(placed, n_of_cell),
+        kinds=placed.kinds,
+        in_tree=None if training is None else training.count(placed),
+        lowest=None if n_of_cell is None else find_lowest(placed, n_of_cell),
     )
 
 

@@ -12,7 +12,7 @@ from eifffel._parallel import Bar
 from eifffel.ensembles import EnsembleView
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.coding import Coding, Rows
-from eifffel.rows.kinds import MOST_KINDS, RowKinds, hash_rows
+from eifffel.rows.kinds import MOST_KINDS, RowKinds, RowNames, hash_rows
 from eifffel.rows.survey import Survey
 
 # Of a small group, so many kinds of rows are drawn if there are as many.
@@ -33,9 +33,9 @@ class PlacedRows:
     name : str
         What they are called, such as ``"selection rows"``.
     kind : ndarray of shape (n_rows,), optional
-        A number for each, equal for equal features; see `hash_rows`. Where there is none, ``X`` is there.
+        A number for each, equal for those that are equal as the model takes them; see `hash_rows`.
     decided : ndarray of shape (n_rows,), optional
-        Which the model as it came decides favourably. Likewise.
+        Which the model as it came decides favourably; where it is not there, ``X`` is.
     n_rows : int, optional
         How many rows they stand for, where equal ones were put together.
     where : str
@@ -80,6 +80,12 @@ class PlacedRows:
         """The same rows with the two groups exchanged."""
         return replace(self, rows=self.rows.swap_groups())
 
+    @property
+    def kinds(self) -> RowKinds:
+        """The kinds of rows there are."""
+        assert self.kind is not None
+        return RowKinds.of_kinds(self.kind, names=RowNames.of(self.X, self.kind))
+
     def decide(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
         """Which rows the model as it came decides favourably."""
         return view.decide(self.index, self.X, n_jobs=n_jobs) if self.decided is None else self.decided
@@ -92,7 +98,7 @@ class CheckedRows:
     X: Any
     checked: Any
     rows: Rows
-    kind: np.ndarray | None
+    kind: np.ndarray
     where: str
 
     def __len__(self) -> int:
@@ -134,14 +140,17 @@ class Placing:
         """Rows that can be placed."""
         (X,) = indexable(batch.X)
         rows = self.coding.encode_batch(batch, rows=self.rows, whole=False, scale=self.survey.scale)
-        kind = None if self.alone else hash_rows(X)
-        chosen = halve(rows, kind) if self.half else np.ones(len(rows.group), bool)
-        if self.last is not None and kind is not None:
+        if not len(rows.group):
+            return CheckedRows(X, X, rows, np.empty(0, np.uint64), batch.where)
+        checked = self.view.check_rows(X)
+        kind = hash_rows(checked)
+        chosen = halve(rows, kind) if self.half else np.ones(len(kind), bool)
+        if self.last is not None:
             chosen &= kind <= self.last[rows.cell]
         if not chosen.all():
             part = np.flatnonzero(chosen)
-            X, rows, kind = _safe_indexing(X, part), rows.take(part), None if kind is None else kind[part]
-        return CheckedRows(X, self.view.check_rows(X) if len(rows.group) else X, rows, kind, batch.where)
+            X, checked, rows, kind = _safe_indexing(X, part), _safe_indexing(checked, part), rows.take(part), kind[part]
+        return CheckedRows(X, checked, rows, kind, batch.where)
 
     def place(self, checked: CheckedRows) -> PlacedRows:
         """Rows in their leaves."""
@@ -239,7 +248,6 @@ class RowsInLeaves:
         if alone is not None and len(alone) <= MOST_KINDS:
             return alone
         if alone is not None:
-            alone = replace(alone, kind=hash_rows(alone.X))
             lowest = find_lowest(alone, self.n_of_cell)
         assert lowest is not None
         last = np.array([seen.last for seen in lowest], np.uint64)
@@ -252,15 +260,13 @@ class RowsInLeaves:
         alone: PlacedRows | None = self.placed.alone
         if alone is None:
             bar = Bar("looking for a sample", self.placing.verbose)
-            seen = self._found(self.given.reduce(see_batch, RowKinds.join, bar, self.n_rows))
+            seen = self._found(self.checked.reduce(see_batch, RowKinds.join, bar, self.n_rows))
             return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
         if half:
-            alone = alone.take(np.flatnonzero(alone.rows.halve()), self.name)
+            alone = alone.take(np.flatnonzero(halve(alone.rows, alone.kind)), self.name)
         if len(alone) <= MOST_KINDS:
             return alone if len(alone) else None
-        kind = hash_rows(alone.X)
-        last = np.full(self.cells.size, RowKinds.of_kinds(kind).last, np.uint64)
-        return _take_lowest(replace(alone, kind=kind), last)
+        return _take_lowest(alone, np.full(self.cells.size, alone.kinds.last, np.uint64))
 
     def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
         work = partial(_sample, replace(self.placing, half=half, last=last))
@@ -271,7 +277,8 @@ class RowsInLeaves:
 
 def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
     """Which rows of a batch are in a half of them; what is in them decides which half of an odd number is."""
-    return rows.halve(0 if kind is None else int(kind.sum() & np.uint64(1)))
+    assert kind is not None
+    return rows.halve(int(kind.sum() & np.uint64(1)))
 
 
 def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowKinds, ...]:
@@ -281,9 +288,9 @@ def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowKinds, ..
     return tuple(RowKinds.of_kinds(placed.kind[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
 
 
-def see_batch(batch: Batch) -> RowKinds:
+def see_batch(checked: CheckedRows) -> RowKinds:
     """The kinds of the rows of a batch."""
-    return RowKinds.of(batch.X)
+    return RowKinds.of_kinds(checked.kind)
 
 
 def _take_lowest(placed: PlacedRows, last: np.ndarray) -> PlacedRows:

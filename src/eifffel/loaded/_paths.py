@@ -120,14 +120,16 @@ def check_path(path: Any) -> None:
         "accuracy_counts": ("PathCounts",),
         "certain_counts": ("PathCounts", "NoneType"),
         "label_sets": ("LabelSets", "NoneType"),
-        "known": ("bool", "NoneType"),
-        "fingerprint": ("str",),
+        "trained": ("bool", "NoneType"),
+        "overlap": ("float",),
+        "model_fingerprint": ("str",),
         "strategy": ("str",),
     }
     for name, allowed in kinds.items():
         refuse_unless(name in state and type(state[name]).__name__ in allowed, PATH)
     refuse_unless(state.get("direction") in DIRECTIONS and "model" in state and "favorable" in state, PATH)
-    refuse_unless(state.get("at_hand") is None and state.get("scored") is None, "rows of people, which no path stores")
+    rows = [state.get(name) for name in ("at_hand", "scored", "kinds")]
+    refuse_unless(rows == [None, None, None], "rows of people, which no path stores")
     order, groups = state.get("order"), state["grouping"]
     refuse_unless(hasattr(order, "score") and hasattr(type(order), "positions"), PATH)
     steps = vars(order).get("step")
@@ -162,6 +164,7 @@ def check_selection(selection: Any) -> None:
     refuse_unless(set(state) == set(type(selection).__dataclass_fields__) and is_integer(state["step"], 0), what)
     lists = [state[name] for name in ("selection_rates", "n_rows", "hidden")]
     refuse_unless(all(isinstance(values, tuple) for values in lists) and len(set(map(len, lists))) == 1, what)
+    refuse_unless(isinstance(state["path"], str) and state["kinds"] is None, what)
 
 
 def check_classifier(model: Any) -> None:
@@ -191,6 +194,7 @@ def _check_one_record(record: Any) -> None:
     refuse_unless(is_integer(record["step"], 0) and is_number(record["scale"]), RECORD)
     stored = record["leaf_value"]
     refuse_unless(type(stored) is np.ndarray and stored.dtype.kind == "f" and stored.ndim in (1, 2), RECORD)
+    refuse_unless(isinstance(record["path"], str), RECORD)
     digests = record["digests"]
     refuse_unless(isinstance(digests, dict) and set(digests) == {"before", "after"}, RECORD)
     for of in digests.values():

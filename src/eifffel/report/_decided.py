@@ -89,6 +89,7 @@ def describe_decided(
             "n": int(totals.sum()),
             "labelled": encoded.label is not None,
             "seen": False,
+            "chose": False,
             "without_group": people((encoded.weight == 0).sum()),
         },
         "favorable": favorable,

@@ -17,6 +17,7 @@ from eifffel.record import undo
 from eifffel.report._estimates import number
 from eifffel.rows.coding import Coding, Rows
 from eifffel.rows.labels import check_binary_labels
+from eifffel.selection import Selection
 
 Record = dict[str, Any]
 
@@ -26,6 +27,26 @@ def find_original(model: Any, path: FairnessPath | None, record: Record | None) 
     if path is not None:
         return path.model
     return None if record is None else undo(model)
+
+
+def check_of_path(model: Any, record: Record | None, path: FairnessPath, selection: Selection | None) -> None:
+    """Raise unless a model is one of a path, and, where a step was chosen, that of the step."""
+    if selection is not None:
+        path.check_own(selection)
+    digests = view_ensemble(model, favorable=path.favorable).digests
+    if record is not None and record["path"] == path.fingerprint and record["digests"]["after"] == digests:
+        if selection is not None and record["step"] != selection.step:
+            raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
+        return
+    step = 0 if selection is None else selection.step
+    expected = view_ensemble(path.model_at(step), favorable=path.favorable).digests
+    parts = ("structure",) if selection is None else tuple(expected)
+    if any(digests[part] != expected[part] for part in parts):
+        what = "of this path" if selection is None else f"of step {step} of this path, which the selection chose"
+        raise ValueError(
+            f"the {type(model).__name__} that is given is not the model {what}; give path.model_at(selection.step), or "
+            "leave path and selection out to measure a model by itself"
+        )
 
 
 def find_classes(model: Any, y: Any) -> np.ndarray:

@@ -24,6 +24,7 @@ from eifffel.report._estimates import number, one_line
 from eifffel.report._leaves import summarize_leaves
 from eifffel.report._limits import list_limits
 from eifffel.report._models import (
+    check_of_path,
     decide,
     describe_model,
     find_classes,
@@ -36,10 +37,10 @@ from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import write_verdict
 from eifffel.rows.coding import Coding
-from eifffel.rows.kinds import RowKinds
+from eifffel.rows.kinds import find_overlap
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
-from eifffel.selection import Selection, check_one_bound
+from eifffel.selection import MOST_SEEN, Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-4"
 ABOUT = (
@@ -172,12 +173,12 @@ def summarize(
     if hasattr(model, "path_"):
         path, selection, model = model.path_, model.selection_, model.estimator_
     record = find_record(model)
+    if path is not None:
+        check_of_path(model, record, path, selection)
     original = find_original(model, path, record)
     groups, known = find_groups(path, record, sensitive_features, combine, missing, privileged)
     classes = find_classes(model, y)
     favorable, label_sets = find_labels(path, record, favorable, y, classes)
-    if record is not None and selection is not None and record["step"] != selection.step:
-        raise ValueError(f"the model is that of step {record['step']}, and the selection is step {selection.step}")
     if path is not None and path.counts.favorable.dtype.kind != "i":
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
     coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
@@ -227,7 +228,9 @@ def summarize(
     if path is not None and selection is not None:
         if asked.name == path.constraint.name:  # of another constraint it would be another path
             summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
-        summary["rows"]["seen"] = path.scored is not None and RowKinds.of(X).overlap(RowKinds.of(path.scored))
+        kinds = path.see(X)
+        summary["rows"]["seen"] = find_overlap(kinds, path.scored) >= MOST_SEEN
+        summary["rows"]["chose"] = find_overlap(kinds, selection.kinds) >= MOST_SEEN
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     summary["verdict"] = write_verdict(summary, epsilon, ratio)
     return summary

@@ -7,7 +7,8 @@ import numpy as np
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
 from eifffel.report.words import fraction, share
-from eifffel.verdict import SEEN, judge, judge_ratio
+from eifffel.selection import RESTS_ON_WORD
+from eifffel.verdict import CHOSE, SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
@@ -29,6 +30,8 @@ def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float |
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
         cost += f" {SEEN}"
+    elif summary["rows"]["chose"]:
+        cost += f" {CHOSE}"
     cost += _say_attributes(summary) + _say_left_out(summary)
     selection = summary["selection"]
     if selection is not None and (
@@ -152,5 +155,6 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         return (
             f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, {kept} for people drawn like "
             f"them; {it} was {value:.3f} there, at most {selection['upper']:.3f}."
+            + (f" That {RESTS_ON_WORD}." if selection["trained"] is None else "")
         )
     return "" if holds else f" It was met on {where} on which the step was chosen ({value:.3f} there)."

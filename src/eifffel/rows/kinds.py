@@ -1,4 +1,4 @@
-"""RowKinds: rows by a hash of what is in them: whether some are among others, and which to draw as a sample."""
+"""RowKinds: rows by a hash of what is in them: which are among others, which are repeated, and which to draw."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,16 +8,51 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from scipy.stats import binom
 
-from eifffel._validation import is_missing, named_columns
+from eifffel._validation import find_row_names, is_missing, named_columns
 
-# Rows are the same if so large a share of them must be, and chance is so many standard errors away.
-SHARE = 0.5
-ERRORS = 5.0
+# What would happen as seldom is not taken for chance.
+CHANCE = 1e-5
+# Rows that are there more often in two tables together say little of whether one was copied from the other.
+MOST_TIMES = 8
+# So many kinds of rows are not all there an even number of times by chance, nor a multiple of any other.
+LEAST_KINDS = 30
+# Nor are so many, in the tables of people, all there about as often, and so often.
+MANY_TIMES, MANY_KINDS = 5, 200
 MIX = np.uint64(0x9E3779B97F4A7C15)
 # Of more kinds, those with the lowest numbers are kept.
 MOST_KINDS = 100_000
 LARGEST = 2**64 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class RowNames:
+    """The names that rows have in an index, and the kind of each.
+
+    Attributes
+    ----------
+    name, kind : ndarray of uint64
+        Of each row, sorted by name.
+    """
+
+    name: np.ndarray
+    kind: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, kind: np.ndarray) -> "RowNames | None":
+        """From rows as they were given; ``None`` where no index tells them apart."""
+        index = find_row_names(X)
+        if index is None:
+            return None
+        name = hash_rows(index.to_frame(index=False).set_axis(range(index.nlevels), axis=1), np.float64)
+        order = np.argsort(name)[:MOST_KINDS]
+        return cls(name[order], kind[order])
+
+    def count_same(self, other: "RowNames") -> tuple[int, int]:
+        """How many names are in both, and of how many of these the rows are equal, too."""
+        _, one, two = np.intersect1d(self.name, other.name, assume_unique=True, return_indices=True)
+        return len(one), int((self.kind[one] == other.kind[two]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +71,21 @@ class RowKinds:
         The largest number that would have been kept.
     most : int
         How many kinds are kept.
+    names : RowNames or None
+        What an index calls the rows, where all are at hand and it tells them apart.
     """
 
     kind: np.ndarray
     count: np.ndarray
     last: int = LARGEST
     most: int = MOST_KINDS
+    names: RowNames | None = None
 
     @classmethod
-    def of(cls, X: Any) -> "RowKinds":
-        """From rows as they were given; what is known of them already stays as it is."""
-        return X if isinstance(X, RowKinds) else cls.of_kinds(hash_rows(X))
-
-    @classmethod
-    def of_kinds(cls, kind: np.ndarray, most: int | None = None) -> "RowKinds":
+    def of_kinds(cls, kind: np.ndarray, most: int | None = None, names: RowNames | None = None) -> "RowKinds":
         """From the kind of each row."""
-        return cls(*np.unique(kind, return_counts=True), most=MOST_KINDS if most is None else most)._lowest()
+        kind, count = np.unique(kind, return_counts=True)
+        return cls(kind, count, most=MOST_KINDS if most is None else most, names=names)._lowest()
 
     def join(self, other: "RowKinds") -> "RowKinds":
         """Both together."""
@@ -68,38 +102,94 @@ class RowKinds:
         n_kinds = int(np.searchsorted(self.kind, np.uint64(last), side="right"))
         return replace(self, kind=self.kind[:n_kinds], count=self.count[:n_kinds], last=last)
 
-    def overlap(self, other: "RowKinds") -> bool:
-        """Whether half of these rows or more are among the others, or half of the others among these."""
+    def overlap(self, other: "RowKinds") -> float:
+        """About which share of these rows are among the others; 0 where repetition within the tables explains it.
+
+        Of two tables that owe nothing to each other, whatever each was drawn from, a kind of row that is there ``m``
+        times in all is in both of them with a probability of at most ``1 - 2 ** (1 - m)``: that of equal shares. Copied
+        rows are in both more often. Where an index tells rows apart, equal rows of the same name are the same.
+        """
         last = min(self.last, other.last)
         one, two = self._below(last), other._below(last)
-        return one._mostly_in(two) or two._mostly_in(one)
-
-    def _mostly_in(self, other: "RowKinds") -> bool:
-        n_rows, n_other = self.count.sum(), other.count.sum()
+        n_rows, n_other = int(one.count.sum()), int(two.count.sum())
         if not n_rows or not n_other:
-            return False
-        found = self.count[np.isin(self.kind, other.kind)].sum() / n_rows
-        # Rows that are not the same, but drawn alike, are found as often as rows of the other set have a twin in it.
-        twins = other.count[other.count > 1].sum() / n_other
-        same = found - twins
-        error = np.sqrt(max(twins * (1 - twins), 1 / n_rows) * (1 / n_rows + 1 / n_other))
-        return bool(same > SHARE * (1 - twins) and same > ERRORS * error)
+            return 0.0
+        _, here, there = np.intersect1d(one.kind, two.kind, assume_unique=True, return_indices=True)
+        found = one.count[here].sum() / n_rows
+        share = 0.0
+        copied = one._count_copied(two, here, there)
+        if copied:
+            # Rows that are drawn alike are found as often as rows of the other table have a twin in it.
+            twins = two.count[two.count > 1].sum() / n_other
+            share = max(copied / n_rows, (found - twins) / (1 - twins) if twins < 1 else 0.0)
+        if self.names is not None and other.names is not None:
+            alike = float(one.count[here] @ two.count[there]) / (n_rows * n_other)
+            shared, same = self.names.count_same(other.names)
+            if binom.sf(same - 1, shared, alike) < CHANCE:
+                share = max(share, same / len(self.names.name))
+        return share
+
+    def _count_copied(self, other: "RowKinds", here: np.ndarray, there: np.ndarray) -> float:
+        """How many of these rows are copies of others at least; 0 where that may be chance.
+
+        The kinds that are in both stand at the places ``here`` and ``there``.
+        """
+        own = self.count[here]
+        times = own + other.count[there]
+        alone = np.concatenate([np.delete(self.count, here), np.delete(other.count, there)])
+        copied = 0.0
+        for m in range(2, MOST_TIMES + 1):
+            in_both, in_one = int((times == m).sum()), int((alone == m).sum())
+            if in_both and binom.sf(in_both - 1, in_both + in_one, 1 - 2.0 ** (1 - m)) < CHANCE:
+                by_chance = (2 ** (m - 1) - 1) * in_one
+                copied += own[times == m].sum() * max(1 - by_chance / in_both, 0)
+        return copied
+
+    @property
+    def repeats(self) -> int:
+        """How many times over rows are repeated, more than those of a table that repeats itself; 1 if they are not.
+
+        Rows that were drawn, from whatever there is, are there some once and others often. Repeated ones are all there
+        a multiple of some number of times; or, if they were drawn again and again, many of them about as often.
+        """
+        divisor = int(np.gcd.reduce(self.count)) if len(self.count) >= LEAST_KINDS else 1
+        often = self.count[self.count >= MANY_TIMES]
+        few = int(np.count_nonzero((self.count > 1) & (self.count < MANY_TIMES)))
+        if divisor == 1 and len(often) >= max(MANY_KINDS, few) and often.var() <= 1.5 * often.mean():
+            return round(often.mean())
+        return divisor
 
 
-def hash_rows(X: Any) -> np.ndarray:
-    """A number for each row, equal for equal rows, on whichever machine."""
+def see_rows(X: Any, checked: Any) -> RowKinds:
+    """The kinds of rows, from these as they were given and as a model takes them."""
+    kind = hash_rows(checked)
+    return RowKinds.of_kinds(kind, names=RowNames.of(X, kind))
+
+
+def find_overlap(rows: RowKinds | None, others: RowKinds | None) -> float:
+    """About which share of rows are among others; 0 where nothing is known of either."""
+    return 0.0 if rows is None or others is None else rows.overlap(others)
+
+
+def hash_rows(X: Any, number: type[np.floating] = np.float32) -> np.ndarray:
+    """A number for each row, equal for equal rows, on whichever machine.
+
+    Numbers are compared in a type of ``number``; float32 is how most models see them.
+    """
     if issparse(X):
         entries = X.tocoo()
         total = np.zeros(X.shape[0], np.uint64)
-        np.add.at(total, entries.row, _mix(entries.data.astype(np.float64), entries.col.astype(np.uint64)))
+        np.add.at(total, entries.row, _mix(_round(entries.data, number), entries.col.astype(np.uint64)))
         return _spread(total)
     total = np.zeros(1, np.uint64)
     for place, column in enumerate(_columns(X)):
-        if column.dtype.kind not in "iufb":
+        if column.dtype.kind in "iufb":
+            column = _round(column, number)
+        else:
             values = column.tolist()
-            number = {value: _number(value) for value in set(values)}
-            column = np.fromiter(map(number.__getitem__, values), np.float64, len(values))
-        total = total + _mix(column.astype(np.float64), np.uint64(place))
+            numbers = {value: _number(value, number) for value in set(values)}
+            column = np.fromiter(map(numbers.__getitem__, values), np.float64, len(values))
+        total = total + _mix(column, np.uint64(place))
     return _spread(total)
 
 
@@ -111,12 +201,18 @@ def _columns(X: Any) -> Iterator[np.ndarray]:
         yield from np.asarray(X).T
 
 
-def _number(value: Any) -> float:
+def _round(column: np.ndarray, number: type[np.floating]) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return column.astype(number).astype(np.float64)
+
+
+def _number(value: Any, number: type[np.floating]) -> float:
     """A number for a value: itself if it is one, NaN where it is missing, else from its text."""
     if is_missing(value):
         return np.nan
     if isinstance(value, Real):
-        return float(value)
+        with np.errstate(over="ignore"):
+            return float(number(float(value)))
     return float(int.from_bytes(blake2b(str(value).encode(errors="surrogatepass"), digest_size=6).digest(), "little"))
 
 

@@ -1,0 +1,79 @@
+"""Training: which rows trained a model, as far as its leaves tell, for trees remember how many rows each leaf had."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binom, multinomial
+
+from eifffel.ensembles import EnsembleView
+from eifffel.leaves.placing import PlacedRows
+
+# What would happen as seldom is not taken for chance.
+CHANCE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """How many training rows there were in each leaf of one tree: of those that say it, the one of most leaves.
+
+    Attributes
+    ----------
+    tree : int
+    n_rows : ndarray of shape (n_leaves of the tree,)
+    """
+
+    tree: int
+    n_rows: np.ndarray
+
+    @classmethod
+    def of(cls, view: EnsembleView) -> "Training | None":
+        """``None`` where a model does not say it."""
+        n_rows = view.leaf_rows
+        says = np.logical_and.reduceat(n_rows == np.rint(n_rows), view.leaf_offset[:-1])  # weights are no counts
+        if not says.any():
+            return None
+        tree = int(np.argmax(np.where(says, np.diff(view.leaf_offset), 0)))
+        return cls(tree, n_rows[view.leaf_offset[tree] : view.leaf_offset[tree + 1]].astype(np.int64))
+
+    def count(self, placed: PlacedRows) -> np.ndarray:
+        """How many rows there are in each leaf of the tree; additive over them."""
+        return np.bincount(placed.index[self.tree], minlength=len(self.n_rows))
+
+    def among(self, counts: np.ndarray) -> bool:
+        """Whether the training rows are all among rows of which so many are in each leaf.
+
+        There are then as many in every leaf, or more. Of rows that are only drawn alike that is seldom so; where it is
+        not seldom, because there are many of them or few leaves, this says nothing.
+        """
+        n_rows, n_given = int(self.n_rows.sum()), int(counts.sum())
+        if n_rows == 0 or (counts < self.n_rows).any():
+            return False
+        share = self.n_rows / n_rows
+        if n_given == n_rows:
+            chance = multinomial.logpmf(self.n_rows, n_rows, share)
+        else:
+            # Counts of a fixed number of rows are large together less often than each by itself would have it.
+            chance = binom.logsf(self.n_rows - 1, n_given, share).sum()
+        return bool(chance < np.log(CHANCE))
+
+
+def find_trained(
+    training: Training | None, scoring: np.ndarray | None, others: np.ndarray | None, *, on_scoring: bool = False
+) -> bool | None:
+    """Whether a model was trained on the rows of ``others``, from the counts of these and of the scoring rows.
+
+    ``None`` where that cannot be known; ``on_scoring`` says that it is known to have been trained on the scoring rows.
+    Where there are no others, it is the scoring rows that are asked about.
+    """
+    if training is None or scoring is None:
+        return (others is None) if on_scoring else None
+    if on_scoring or training.among(scoring):
+        return others is None
+    if others is not None and (training.among(others) or training.among(scoring + others)):
+        return True
+    return None
+
+
+def add_counts(one: np.ndarray | None, two: np.ndarray | None) -> np.ndarray | None:
+    """The counts of two batches together, where there are any."""
+    return None if one is None or two is None else one + two
