@@ -10,6 +10,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+import eifffel.rows.kinds as kinds_module
 from draws import people
 from eifffel import RepeatedRowsWarning, SeenRowsWarning, trace_path
 from eifffel.datasets import fetch_adult, fetch_bank, fetch_compas, make_biased_classification
@@ -148,7 +149,18 @@ def test_names_are_told_apart_to_the_last_digit():
     pd = pytest.importorskip("pandas")
     table = pd.DataFrame({"a": np.zeros(100)}, index=np.arange(100) + 10**12)
     others = table.set_axis(table.index + 50)
-    assert see_rows(table, table).names.count_same(see_rows(others, others).names) == (50, 50)
+    assert see_rows(table, table).names.count_same(see_rows(others, others).names) == (100, 50, 50)
+
+
+def test_of_many_names_the_lowest_are_compared(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr(kinds_module, "MOST_KINDS", 200)
+    draw = np.random.default_rng(0)
+    table = pd.DataFrame({"a": draw.integers(0, 3, 2000)}, index=draw.permutation(2000))
+    every, half = (see_rows(rows, rows) for rows in (table, table[:1000]))
+    assert len(every.names.name) == 200
+    assert half.overlap(every) == 1
+    assert every.overlap(half) == pytest.approx(0.5, abs=0.1)
 
 
 def copies(kind):

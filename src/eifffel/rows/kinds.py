@@ -33,11 +33,14 @@ class RowNames:
     Attributes
     ----------
     name, kind : ndarray of uint64
-        Of each row, sorted by name.
+        Of each row, sorted by name; of many, those with the lowest.
+    last : int
+        The largest name that would have been kept.
     """
 
     name: np.ndarray
     kind: np.ndarray
+    last: int = LARGEST
 
     @classmethod
     def of(cls, X: Any, kind: np.ndarray) -> "RowNames | None":
@@ -47,12 +50,13 @@ class RowNames:
             return None
         name = hash_rows(index.to_frame(index=False).set_axis(range(index.nlevels), axis=1), np.float64)
         order = np.argsort(name)[:MOST_KINDS]
-        return cls(name[order], kind[order])
+        return cls(name[order], kind[order], LARGEST if len(order) == len(name) else int(name[order[-1]]))
 
-    def count_same(self, other: "RowNames") -> tuple[int, int]:
-        """How many names are in both, and of how many of these the rows are equal, too."""
-        _, one, two = np.intersect1d(self.name, other.name, assume_unique=True, return_indices=True)
-        return len(one), int((self.kind[one] == other.kind[two]).sum())
+    def count_same(self, other: "RowNames") -> tuple[int, int, int]:
+        """How many names there are, how many of them the others have, and how many of those for equal rows."""
+        n_names = int(np.searchsorted(self.name, np.uint64(min(self.last, other.last)), side="right"))
+        _, one, two = np.intersect1d(self.name[:n_names], other.name, assume_unique=True, return_indices=True)
+        return n_names, len(one), int((self.kind[one] == other.kind[two]).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,9 +128,9 @@ class RowKinds:
             share = max(copied / n_rows, (found - twins) / (1 - twins) if twins < 1 else 0.0)
         if self.names is not None and other.names is not None:
             alike = float(one.count[here] @ two.count[there]) / (n_rows * n_other)
-            shared, same = self.names.count_same(other.names)
+            n_names, shared, same = self.names.count_same(other.names)
             if binom.sf(same - 1, shared, alike) < CHANCE:
-                share = max(share, same / len(self.names.name))
+                share = max(share, same / n_names)
         return share
 
     def _count_copied(self, other: "RowKinds", here: np.ndarray, there: np.ndarray) -> float:
