@@ -19,7 +19,7 @@ from eifffel._validation import check_choice, check_fraction, check_table, set_i
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import Groups, read_two_groups
 from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
-from eifffel.rows.sensitive import set_group_index, take_rows
+from eifffel.rows.sensitive import set_group_index, split_columns, take_rows
 
 SELECT_ON = ("validation", "train")
 
@@ -137,7 +137,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return {}
         if isinstance(sensitive_features, Mapping):  # in a form that is cut into rows with the others
-            sensitive_features = np.column_stack([np.asarray(column, object) for column in sensitive_features.values()])
+            sensitive_features = np.column_stack([np.asarray(column, object) for _, column in split_columns(sensitive_features)])
         if get_config()["enable_metadata_routing"]:
             return process_routing(
                 self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params

@@ -242,7 +242,11 @@ def read_column(
     if array.dtype.kind in "biufc":
         return array, np.unique(array).tolist(), missing
     # Hashing is much faster than sorting strings.
-    distinct = list(dict.fromkeys(array.tolist()))
+    try:
+        distinct = list(dict.fromkeys(array.tolist()))
+    except TypeError:
+        kind = next(type(value).__name__ for value in array.tolist() if isinstance(value, list | set | dict | np.ndarray))
+        raise ValueError(f"{name} must be numbers, booleans or strings, got a {kind}") from None
     return array, sort_values(name, distinct), missing
 
 
@@ -258,8 +262,13 @@ def _find_missing(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype == object:
-        return np.array([is_missing(value) for value in array.tolist()], bool)
+        return np.array([_lacks_value(value) for value in array.tolist()], bool)
     return np.zeros(len(array), bool)
+
+
+def _lacks_value(value: Any) -> bool:
+    """Whether a value, or a part of it where it is a tuple, is missing."""
+    return any(map(is_missing, value)) if isinstance(value, tuple) else is_missing(value)
 
 
 def is_missing(value: Any) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from eifffel._parallel import Bar
 from eifffel._validation import check_length, listed, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
-from eifffel.rows.groups import INTERSECTION, Groups, check_few
+from eifffel.rows.groups import INTERSECTION, Groups, check_few, look_up
 from eifffel.rows.sensitive import (
     ColumnValues,
     ReadColumn,
@@ -207,8 +207,7 @@ def _place(found: np.ndarray, values: list[Any]) -> np.ndarray:
     """Where each of the values that were found stands among the sorted ones."""
     if found.dtype.kind in "biufc":
         return np.searchsorted(np.array(values, found.dtype), found)
-    places = {value: place for place, value in enumerate(values)}
-    return np.fromiter((places[value] for value in found.tolist()), np.int64, len(found))
+    return look_up(found, values)
 
 
 def _join_first(a: dict[tuple[str, Any], str], b: dict[tuple[str, Any], str]) -> dict[tuple[str, Any], str]:
