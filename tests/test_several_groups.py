@@ -282,9 +282,7 @@ def test_tuples_are_groups_as_their_combinations_are():
     np.testing.assert_array_equal(one.path_.discrimination, columns.path_.discrimination)
     assert one.selection_.pair == columns.selection_.pair
     asked = {"y_true": y, "y_pred": one.predict(X), "combine": "intersection"}
-    of_columns, of_tuples = (
-        measure("equalized_odds_difference", sensitive_features=of, **asked) for of in (S, TUPLES)
-    )
+    of_columns, of_tuples = (measure("equalized_odds_difference", sensitive_features=of, **asked) for of in (S, TUPLES))
     assert of_columns == of_tuples
 
 

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_choice, check_fraction, check_table, set_index
+from eifffel._validation import check_at_hand, check_choice, check_fraction, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import Groups, read_two_groups
 from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
@@ -103,6 +103,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``; with ``label_sets`` they are trained on as 1 and 0."""
         check_table(X)
+        check_at_hand("y", y)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         learnt = y if label_sets is None else label_sets.join("y", y)
@@ -137,7 +138,8 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return {}
         if isinstance(sensitive_features, Mapping):  # in a form that is cut into rows with the others
-            sensitive_features = np.column_stack([np.asarray(column, object) for _, column in split_columns(sensitive_features)])
+            columns = [np.asarray(column, object) for _, column in split_columns(sensitive_features)]
+            sensitive_features = np.column_stack(columns)
         if get_config()["enable_metadata_routing"]:
             return process_routing(
                 self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params

@@ -584,6 +584,20 @@ def test_a_file_that_is_unlike_the_others_is_named(tmp_path, change, message):
             trace_path(model, tmp_path, "label", sensitive_features="sex")
 
 
+@pytest.mark.parametrize("wrong", ["a.parquet", "b.parquet"])
+def test_a_file_with_two_columns_of_one_name_is_named(tmp_path, wrong):
+    arrow, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    frame = table("pandas")
+    model = RandomForestClassifier(3, random_state=0).fit(frame[FEATURES], y)
+    rows = arrow.Table.from_pandas(frame)
+    twice = rows.append_column("sex", rows["sex"])
+    for name in ("a.parquet", "b.parquet"):
+        parquet.write_table(twice if name == wrong else rows, tmp_path / name)
+    for path in (tmp_path, tmp_path / wrong):
+        with pytest.raises(ValueError, match=f"{wrong} has more than one column named 'sex'; rename them"):
+            trace_path(model, path, "label", sensitive_features="sex")
+
+
 def test_folders_named_by_a_column_and_other_files(tmp_path):
     pytest.importorskip("pyarrow")
     frame = table("pandas")

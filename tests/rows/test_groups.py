@@ -224,6 +224,8 @@ def test_a_tuple_with_a_gap_is_no_group():
 def test_a_collection_that_can_change_is_no_group(value):
     with pytest.raises(ValueError, match=f"must be numbers, booleans or strings, got a {type(value).__name__}"):
         read_groups(as_objects([("f", "x"), value, ("m", "y")]))
+    with pytest.raises(ValueError, match="must be numbers, booleans or strings, got a tuple that can change"):
+        read_groups(as_objects([("f", "x"), ("m", value)]))
 
 
 def test_bands_of_numbers_are_known_by_their_names():

@@ -8,7 +8,16 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import check_aligned, check_length, read_column, set_index, sort_values
+from eifffel._validation import (
+    check_aligned,
+    check_at_hand,
+    check_length,
+    check_names,
+    column_names,
+    read_column,
+    set_index,
+    sort_values,
+)
 
 ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
 MISSING = (ERROR, OWN_GROUP, DROP)
@@ -104,10 +113,8 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
     if isinstance(sensitive_features, Mapping):
         columns = [(str(name), _keep_tuples(column)) for name, column in sensitive_features.items()]
     else:
-        names = [] if isinstance(sensitive_features, np.ndarray) else list(getattr(sensitive_features, "columns", []))
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"sensitive_features has more than one column named {name!r}; rename them")
+        check_at_hand("sensitive_features", sensitive_features)
+        check_names("sensitive_features", column_names(sensitive_features))
         frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             columns = [(str(series.name), series.to_native()) for series in frame.iter_columns()]
@@ -175,8 +182,12 @@ def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], 
     """
     found, distinct, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
     if any(isinstance(value, tuple) for value in distinct):
-        plain = {value: tuple(part.item() if isinstance(part, np.generic) else part for part in value) for value in distinct}
+        plain = {value: tuple(_as_plain(part) for part in value) for value in distinct}
         return _keep_tuples([plain[value] for value in found]), list(plain.values()), gaps
     if any(type(value).__name__ == "Interval" for value in distinct):
         return np.array([str(value) for value in found], object), [str(value) for value in distinct], gaps
     return found, distinct, gaps
+
+
+def _as_plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

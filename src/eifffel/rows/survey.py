@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._parallel import Bar
-from eifffel._validation import check_length, listed, read_column, sort_values
+from eifffel._validation import check_at_hand, check_length, listed, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.groups import INTERSECTION, Groups, check_few, look_up
 from eifffel.rows.sensitive import (
@@ -181,6 +181,7 @@ def read_batch(batch: Batch, missing: str, rows: str) -> ReadBatch:
 
 def check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
     """Sample weights as numbers, one per row."""
+    check_at_hand(f"sample_weight of {rows}", sample_weight)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
