@@ -258,7 +258,6 @@ def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale
         return np.broadcast_to(np.int64(1), n_rows), 1
     weight = check_weight(sample_weight, n_rows, rows)
     if scale is None:
-        if not weight.any():
-            raise ValueError(f"sample_weight of {rows} is zero for every row")
         scale = WeightScale.of(weight)
+        scale.check(rows)
     return np.rint(weight / scale.unit).astype(np.int64), scale.unit

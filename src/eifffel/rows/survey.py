@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import frexp, ldexp, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,22 +23,29 @@ from eifffel.rows.sensitive import (
 
 # More labels are a mistake, such as a column of amounts.
 MOST_LABELS = 1000
+# Sums of weights of which products of two are floats with all digits.
+SMALLEST_SUM, LARGEST_SUM = 2.0**-511, 2.0**511
+# Rounding to whole units changes a weight of so many by a thousandth at most.
+LEAST_UNITS = 500
 
 
 class WeightScale(NamedTuple):
-    """What decides in which units sample weights are counted."""
+    """What decides in which units sample weights are counted; ``smallest`` is that of those above 0."""
 
+    smallest: float
     largest: float
     divisor: float
     n_rows: int
 
     @classmethod
     def of(cls, weight: np.ndarray) -> "WeightScale":
-        return cls(float(weight.max()), common_divisor(weight), len(weight))
+        smallest = float(weight.min(where=weight > 0, initial=np.inf))
+        return cls(smallest, float(weight.max()), common_divisor(weight), len(weight))
 
     def join(self, other: "WeightScale") -> "WeightScale":
         divisor = common_divisor(np.array([self.divisor, other.divisor]))
-        return WeightScale(max(self.largest, other.largest), divisor, self.n_rows + other.n_rows)
+        smallest, largest = min(self.smallest, other.smallest), max(self.largest, other.largest)
+        return WeightScale(smallest, largest, divisor, self.n_rows + other.n_rows)
 
     @property
     def unit(self) -> float:
@@ -46,8 +53,38 @@ class WeightScale(NamedTuple):
 
         Whole or equal weights so become small integers, with which scoring is exact.
         """
-        digits = 62 - int(np.ceil(np.log2(self.largest) + np.log2(self.n_rows)))
-        return max(self.divisor, float(np.ldexp(1.0, -digits)))
+        return max(self.divisor, self._finest)
+
+    @property
+    def _finest(self) -> float:
+        """The smallest power of two as unit with which sums of all rows fit 63 bits."""
+        mantissa, exponent = frexp(self.largest)
+        together = int(ldexp(mantissa, 53)) * self.n_rows
+        return ldexp(1.0, exponent - 53 + (together - 1).bit_length() - 62)
+
+    def check(self, rows: str) -> None:
+        """Raise if no weight is above 0, or if they are too far apart, too large or too small to be counted.
+
+        Each must be counted to within a thousandth of itself, for a group may have no others; those that one unit
+        divides are counted as they are. Products of two sums must be floats that neither overflow nor lose digits.
+        """
+        what = f"sample_weight of {rows}"
+        if self.largest == 0:
+            raise ValueError(f"{what} is zero for every row")
+        ranges = f"{what} ranges from {self.smallest:.6g} to {self.largest:.6g}"
+        least = LEAST_UNITS * self._finest
+        if self.divisor < self._finest and self.smallest < least:
+            raise ValueError(
+                f"{ranges}; beside weights that large, of {self.n_rows} rows, those from {least:.6g} on can be counted "
+                "to within a thousandth of themselves. Make the largest smaller, or give rows that hardly count a "
+                "weight of 0"
+            )
+        most = LARGEST_SUM / self.n_rows
+        if self.smallest < SMALLEST_SUM or self.largest > most:
+            raise ValueError(
+                f"{ranges}; of {self.n_rows} rows, weights from {SMALLEST_SUM:.2g} to {most:.2g} can be counted. "
+                "Multiply all by one number, which changes no rate"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +148,8 @@ def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 
     )
     if found is None:
         raise ValueError(f"there are no rows: {rows} are empty")
-    if found.scale is not None and found.scale.largest == 0:
-        raise ValueError(f"sample_weight of {rows} is zero for every row")
+    if found.scale is not None:
+        found.scale.check(rows)
     if not any(found.tally.values()):
         raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
     return found
