@@ -1,6 +1,8 @@
 """trace_path: who is privileged, what is favourable, and every input error."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,15 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
 from draws import people
-from eifffel import EiFFFeLClassifier, PrivilegedGroupWarning, trace_path
+from eifffel import (
+    EiFFFeLClassifier,
+    PrivilegedGroupWarning,
+    UnsupportedModelError,
+    save,
+    trace_path,
+    undo,
+    view_ensemble,
+)
 from eifffel.baselines import Reweighing
 from eifffel.report import summarize
 from eifffel.rows.labels import check_favorable
@@ -351,3 +361,49 @@ def test_two_columns_of_one_name_among_labels_and_in_named_tables_are_refused():
     for rows, where in ((table, ""), ([table], "batch 1: ")):
         with pytest.raises(ValueError, match=f"^{where}X has more than one column named 'income'; rename them"):
             trace(X=rows, y="y", sensitive_features="s")
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("model.joblib", "load it first, as in eifffel.load('model.joblib', allow_pickle=True), which runs what is in"),
+        (Path("old/model.PKL"), "load it first, as in eifffel.load('old/model.PKL', allow_pickle=True)"),
+        ("model.skops", "load it first, as in eifffel.load('model.skops')"),
+        ("model.cbm", "load it first, as in eifffel.load('model.cbm')"),
+        ("model.onnx", "ONNX files are written here, and not read: give the model that it was made from"),
+    ],
+    ids=str,
+)
+def test_the_path_of_a_file_is_no_model(path, remedy):
+    message = re.escape(f"must be a model, got the path {str(path)!r}; {remedy}")
+    clf = EiFFFeLClassifier(path)
+    frozen = EiFFFeLClassifier(FrozenEstimator(path))
+    for call in (
+        lambda: trace(model=path),
+        lambda: trace_path(path, [(X, y, s)]),
+        lambda: clf.fit(X, y, sensitive_features=s),
+        lambda: frozen.fit(X, y, sensitive_features=s),
+        lambda: Reweighing(path).fit(X, y, sensitive_features=s),
+        lambda: summarize(path, X, y, sensitive_features=s),
+        lambda: undo(path),
+        lambda: view_ensemble(path),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_the_path_of_a_file_is_not_saved(tmp_path):
+    pytest.importorskip("skops")
+    with pytest.raises(TypeError, match=r"model must be a model, got the path 'model.txt'; load it first"):
+        save("model.txt", tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_three_classes_is_told_what_makes_two():
+    three = RandomForestClassifier(2, random_state=0).fit(X, np.array(["a", "b", "c"])[np.where(y == 1, 2, s)])
+    message = (
+        r"trained on 3 classes, \['a', 'b', 'c'\]; .* such as y == 'c', or .* of the classes of a fitted model fav"
+    )
+    for favorable in (None, "c", {"b", "c"}):
+        with pytest.raises(UnsupportedModelError, match=message):
+            trace(model=three, favorable=favorable)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_at_hand, check_choice, check_fraction, check_table, set_index
+from eifffel._validation import check_at_hand, check_choice, check_fraction, check_model, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import Groups, read_two_groups
 from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
@@ -88,6 +88,10 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The index of the favourable class."""
         return check_favorable(classes, self.favorable)
 
+    def _classes(self, y: Any) -> np.ndarray:
+        """The two labels to train on."""
+        return check_binary_labels(y)
+
     def _groups(self, sensitive_features: Any) -> Groups:
         """The groups that the method tells apart."""
         return read_two_groups(sensitive_features)
@@ -107,7 +111,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         learnt = y if label_sets is None else label_sets.join("y", y)
-        classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(learnt)
+        classes = self.estimator.estimator.classes_ if self._frozen else self._classes(learnt)
         favorable = self._favorable(classes) if label_sets is None else 1
         coding = Coding(classes, favorable, self._groups(sensitive_features), label_sets)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
@@ -118,6 +122,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_estimator(self) -> None:
         """Raise unless the estimator is a binary classifier, fitted if it is frozen."""
+        check_model(self.estimator.estimator if self._frozen else self.estimator, "estimator")
         if not hasattr(self.estimator, "fit") or not is_classifier(self.estimator):
             raise TypeError(f"estimator must be a classifier, got {self.estimator!r}")
         if self._frozen:
@@ -126,7 +131,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if len(model.classes_) != 2:
                 raise ValueError(
                     f"this {type(model).__name__} was trained on {len(model.classes_)} classes, "
-                    f"{model.classes_.tolist()}; only binary classifiers are supported"
+                    f"{model.classes_.tolist()}; only binary classifiers are supported: train it on two labels"
                 )
 
     def _route(self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:

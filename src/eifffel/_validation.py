@@ -1,5 +1,6 @@
 """Checks of parameters, and columns as they are given -> arrays."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
@@ -10,6 +11,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 SHOWN = 5
+# What files of pickles end in.
+PICKLES = ("joblib", "pkl", "pickle")
 FRAMES = (nw.DataFrame, nw.LazyFrame)
 # How lazy frames give their rows: polars, Dask, Spark, DuckDB.
 LOADERS = ("compute", "toPandas", "df", "collect")
@@ -61,6 +64,24 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "
     if not isinstance(value, str) or value not in choices:
         remedy = f"; {hint}" if hint else ""
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{remedy}")
+
+
+def check_model(model: Any, name: str = "model") -> None:
+    """Raise if the path of a file is given in place of the model in it."""
+    if not isinstance(model, str | os.PathLike):
+        return
+    path = os.fspath(model)
+    ending = path.lower().rpartition(".")[2]
+    if ending == "onnx":
+        remedy = "ONNX files are written here, and not read: give the model that it was made from"
+    elif ending in PICKLES:
+        remedy = (
+            f"load it first, as in eifffel.load({path!r}, allow_pickle=True), which runs what is in the file: only if "
+            "you trust whoever made it"
+        )
+    else:
+        remedy = f"load it first, as in eifffel.load({path!r})"
+    raise TypeError(f"{name} must be a model, got the path {path!r}; {remedy}")
 
 
 def check_table(X: Any, name: str = "X") -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from eifffel._optional import import_optional
 from eifffel._parallel import Bar
-from eifffel._validation import check_names, check_select_on, column_names
+from eifffel._validation import check_model, check_names, check_select_on, column_names
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, Batches, do_named, merge_found
@@ -191,6 +191,7 @@ def measure_path(
 
 def to_local(model: Any) -> Any:
     """The model that a model trained on Dask holds; any other as it is."""
+    check_model(model)
     if hasattr(model, "to_local"):  # LightGBM's
         return model.to_local()
     if type(model).__name__.startswith("DaskXGB"):

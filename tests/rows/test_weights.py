@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from draws import people
 from eifffel import trace_path
+from eifffel.metrics import measure
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import read_groups
 from eifffel.rows.survey import WeightScale, common_divisor
@@ -82,11 +83,25 @@ def test_rates_are_those_of_the_weights_as_they_are(weights, power):
     assert path.discrimination[0] == pytest.approx(rates[1] - rates[0], abs=1e-12)
 
 
-@pytest.mark.parametrize(("outside", "inside"), [(506, 505), (-512, -511)])
-def test_weights_whose_products_are_no_floats_are_refused(outside, inside):
-    plain = trace_path(TREE, X, y, sensitive_features=s)
-    got = trace_path(TREE, X, y, sensitive_features=s, sample_weight=np.full(40, 2.0**inside))
-    np.testing.assert_array_equal(got.discrimination, plain.discrimination)
-    message = r"of 40 rows, weights from 1.5e-154 to 1.7e\+152 can be counted. Multiply all by one number"
+@pytest.mark.parametrize("power", [-1074, -600, 600, 1018])
+def test_what_weights_have_in_common_changes_nothing(power):
+    given = {"sensitive_features": s, "strategy": "leaf"}
+    times = np.arange(40) % 3 if power < 1018 else np.ones(40)
+    one, other = (trace_path(TREE, X, y, sample_weight=np.ldexp(times, scale), **given) for scale in (0, power))
+    np.testing.assert_array_equal(other.discrimination, one.discrimination)
+    for objective in ("accuracy", "balanced_accuracy"):
+        np.testing.assert_array_equal(other.counts.drop(objective), one.counts.drop(objective))
+    decided = {"y_true": y, "y_pred": TREE.predict(X), "sensitive_features": s}
+    measured = [measure("discrimination", **decided, sample_weight=np.ldexp(times, scale)) for scale in (0, power)]
+    assert measured[0] == measured[1]
+    assert np.isfinite(measured[0])
+
+
+def test_weights_whose_sum_is_no_number_are_refused():
+    message = (
+        r"ranges from 4.49\d*e\+306 to .*; of 40 rows, weights up to 4.49e\+306 have a sum that is a number. Divide"
+    )
+    most = np.finfo(float).max / 40
+    trace_path(TREE, X, y, sensitive_features=s, sample_weight=np.full(40, most))
     with pytest.raises(ValueError, match=message):
-        trace_path(TREE, X, y, sensitive_features=s, sample_weight=np.full(40, 2.0**outside))
+        trace_path(TREE, X, y, sensitive_features=s, sample_weight=np.full(40, np.nextafter(most, np.inf)))

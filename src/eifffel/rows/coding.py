@@ -191,9 +191,11 @@ class Coding:
     def _check_labels(self, what: str, labels: list[Any], find: Callable[[Any], str] | None = None) -> None:
         """Raise if one of the labels is unknown; ``find`` says where it is."""
         if self.label_sets is None:
-            hint = "; name those that are good for a person as a set, favorable={...}" if len(labels) > 2 else ""
-            if not hint and self.classes.tolist() == [0, 1]:
-                hint = f", those of the model; name the label that stands for 1, as in favorable={labels[-1]!r}"
+            hint = "; give each row one of these, or leave it out"
+            if self.classes.tolist() == [0, 1]:
+                several = f"those that are good for a person as a set, as in favorable={{{labels[-1]!r}}}"
+                one = f"the label that stands for 1, as in favorable={labels[-1]!r}"
+                hint = f", those of the model; name {several if len(labels) > 2 else one}"
             check_known(what, labels, self.classes.tolist(), "the labels", hint, find)
         else:
             self.label_sets.check(what, labels, find)
@@ -227,6 +229,17 @@ class Coding:
     def decode(self, favorable: np.ndarray) -> np.ndarray:
         """The labels of decisions that are favourable or not."""
         return self.classes[np.where(favorable, self.favorable, 1 - self.favorable)]
+
+
+def without_scale(favorable: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of which two are multiplied: sums of weights divided by a power of two, so that products are floats.
+
+    Counts of rows stay as they are. No ratio is changed by it.
+    """
+    if totals.dtype.kind != "f" or not totals.any():
+        return favorable, totals
+    scale = np.ldexp(1.0, np.frexp(totals.max())[1] - 1)
+    return favorable / scale, totals / scale
 
 
 def check_trainable(rows: Rows) -> None:

@@ -23,8 +23,6 @@ from eifffel.rows.sensitive import (
 
 # More labels are a mistake, such as a column of amounts.
 MOST_LABELS = 1000
-# Sums of weights of which products of two are floats with all digits.
-SMALLEST_SUM, LARGEST_SUM = 2.0**-511, 2.0**511
 # Rounding to whole units changes a weight of so many by a thousandth at most.
 LEAST_UNITS = 500
 
@@ -63,10 +61,10 @@ class WeightScale(NamedTuple):
         return ldexp(1.0, exponent - 53 + (together - 1).bit_length() - 62)
 
     def check(self, rows: str) -> None:
-        """Raise if no weight is above 0, or if they are too far apart, too large or too small to be counted.
+        """Raise if no weight is above 0, or if they are too far apart or too large to be counted.
 
         Each must be counted to within a thousandth of itself, for a group may have no others; those that one unit
-        divides are counted as they are. Products of two sums must be floats that neither overflow nor lose digits.
+        divides are counted as they are.
         """
         what = f"sample_weight of {rows}"
         if self.largest == 0:
@@ -79,11 +77,11 @@ class WeightScale(NamedTuple):
                 "to within a thousandth of themselves. Make the largest smaller, or give rows that hardly count a "
                 "weight of 0"
             )
-        most = LARGEST_SUM / self.n_rows
-        if self.smallest < SMALLEST_SUM or self.largest > most:
+        most = np.finfo(np.float64).max / self.n_rows
+        if self.largest > most:
             raise ValueError(
-                f"{ranges}; of {self.n_rows} rows, weights from {SMALLEST_SUM:.2g} to {most:.2g} can be counted. "
-                "Multiply all by one number, which changes no rate"
+                f"{ranges}; of {self.n_rows} rows, weights up to {most:.3g} have a sum that is a number. Divide all by "
+                "one number, which changes no rate"
             )
 
 
