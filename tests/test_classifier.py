@@ -354,7 +354,11 @@ def test_models_that_cannot_be_edited_are_refused_before_training(estimator, mes
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (np.arange(600) % 3, "y must have two labels, got 3: 0, 1, 2"),
+        (
+            np.arange(600) % 3,
+            r"y must have two labels, got 3: 0, 1, 2.* as a set, as in favorable=\{2\}, and all others",
+        ),
+        (np.linspace(0, 1, 600) ** 2, r"y must have two labels, got 600: .*; give y as two, such as y > 0.25"),
         (np.zeros(600), "y must have two labels, got only 0.0: one class"),
         (np.array(["no", "yes"])[y], "pass favorable="),
     ],
@@ -362,6 +366,25 @@ def test_models_that_cannot_be_edited_are_refused_before_training(estimator, mes
 def test_labels_that_cannot_be_used(labels, message):
     with pytest.raises(ValueError, match=message):
         classifier().fit(X, labels, sensitive_features=s)
+
+
+def test_what_makes_labels_two_is_what_is_suggested():
+    grades = np.array(["bad", "fair", "good"])[np.where(y == 1, 2, s)]
+    with pytest.raises(ValueError, match=r"as in favorable=\{'fair'\}, and all others are taken as unfavourable"):
+        classifier(favorable="fair").fit(X, grades, sensitive_features=s)
+    assert classifier(favorable={"fair"}).fit(X, grades, sensitive_features=s).path_.label_sets.good == ("fair",)
+    three = FrozenEstimator(RandomForestClassifier(2, random_state=0).fit(X, grades))
+    message = (
+        r"trained on 3 classes, .* such as y == 'good', or .* unfitted, not frozen, .* fitted model favorable makes no"
+    )
+    with pytest.raises(UnsupportedModelError, match=message):
+        classifier(three, favorable={"fair", "good"}).fit(X, grades, sensitive_features=s)
+    two = FrozenEstimator(RandomForestClassifier(2, random_state=0).fit(X, np.array(["bad", "good"])[y]))
+    with pytest.raises(ValueError, match="has 'fair', not among the labels 'bad', 'good'; give each row one of these"):
+        classifier(two, favorable="good").fit(X, grades, sensitive_features=s)
+    message = "favorable names 'fair', 'good' as a set, .* was trained on 'bad', 'good'; name one of these"
+    with pytest.raises(ValueError, match=message):
+        classifier(two, favorable={"fair", "good"}).fit(X, grades, sensitive_features=s)
 
 
 def test_sensitive_features_must_be_given():

@@ -18,9 +18,11 @@ from eifffel import (
     load,
     save,
     trace_path,
+    undo,
 )
 from eifffel.intervals import difference_interval
 from eifffel.metrics import METRICS, measure
+from eifffel.report import summarize
 
 N = 3000
 
@@ -215,7 +217,7 @@ def test_frames_give_what_dicts_give(library):
 def test_labels_of_several_kinds_become_favourable_or_not():
     kinds = np.where(y == 0, "refused", np.where(X[:, 2] > 1, "approved", "approved with conditions"))
     with pytest.raises(
-        ValueError, match=r"name the labels that are good for a person as a set, favorable=\{'refused', \.\.\.\}"
+        ValueError, match=r"name the labels that are good for a person as a set, as in favorable=\{'refused'\}"
     ):
         fit(labels=kinds)
     good = {"approved", "approved with conditions"}
@@ -241,10 +243,12 @@ def test_labels_of_several_kinds_become_favourable_or_not():
     )
     assert (path.favorable, path.label_sets) == (1, (tuple(sorted(good)), ("refused",)))
     with pytest.raises(
-        UnsupportedModelError, match=r"of two values, or let EiFFFeLClassifier train it on a set .*: favor"
+        UnsupportedModelError, match=r"Train one on two labels, .* or give it to EiFFFeLClassifier unfitted, not frozen"
     ):
         trace_path(FOREST.fit(X, kinds), X, kinds, sensitive_features=S)
-    with pytest.raises(ValueError, match=r"not among the labels 0, 1; name those that are good for a person as a set"):
+    with pytest.raises(
+        ValueError, match=r"not among the labels 0, 1, those of the model; name those that are good .* as a set"
+    ):
         trace_path(clf.path_.model, X, kinds, sensitive_features=S)
     # Labels that nobody named are neither.
     with pytest.raises(
@@ -270,6 +274,36 @@ def test_an_edited_model_is_stored_with_what_it_was_bounded_for(tmp_path):
     )
 
 
+TUPLES = list(zip(*S.values(), strict=True))
+
+
+def test_tuples_are_groups_as_their_combinations_are():
+    asked = {"combine": "intersection"}
+    one, columns = fit(TUPLES, privileged=("m", "w"), **asked), fit(privileged={"sex": "m", "race": "w"}, **asked)
+    assert one.path_.grouping.values == columns.path_.grouping.values
+    np.testing.assert_array_equal(one.path_.discrimination, columns.path_.discrimination)
+    assert one.selection_.pair == columns.selection_.pair
+    asked = {"y_true": y, "y_pred": one.predict(X), "combine": "intersection"}
+    of_columns, of_tuples = (measure("equalized_odds_difference", sensitive_features=of, **asked) for of in (S, TUPLES))
+    assert of_columns == of_tuples
+
+
+def test_an_edit_for_tuples_is_stored_reported_and_undone(tmp_path):
+    clf = fit(TUPLES, privileged=("m", "w"))
+    summary = summarize(clf, X, y, sensitive_features=TUPLES)
+    assert "m, x" in [group["name"] for group in summary["groups"]]
+    pytest.importorskip("skops")
+    save(clf.estimator_, tmp_path / "model.skops")
+    save(clf, tmp_path / "classifier.skops")
+    edited, stored = (load(tmp_path / name) for name in ("model.skops", "classifier.skops"))
+    assert stored.path_.grouping.values == clf.path_.grouping.values
+    np.testing.assert_array_equal(
+        stored.path_.measure(X, y, TUPLES).discrimination, clf.path_.measure(X, y, TUPLES).discrimination
+    )
+    assert summarize(edited, X, y, sensitive_features=TUPLES)["groups"] == summary["groups"]
+    np.testing.assert_array_equal(undo(edited).predict_proba(X), clf.path_.model.predict_proba(X))
+
+
 def test_a_boosted_model_is_bounded_for_several_groups_too():
     model = GradientBoostingClassifier(n_estimators=40, random_state=0)
     clf = fit(model=model, combine="intersection", epsilon=0.15)
@@ -277,7 +311,11 @@ def test_a_boosted_model_is_bounded_for_several_groups_too():
     assert clf.path_.discrimination[0] > 0.15
 
 
-@pytest.mark.parametrize("groups", [S, np.column_stack(list(S.values()))], ids=["dict", "array"])
+@pytest.mark.parametrize(
+    "groups",
+    [S, np.column_stack(list(S.values())), TUPLES, {"both": TUPLES}],
+    ids=["dict", "array", "tuples", "dict of tuples"],
+)
 def test_trees_can_be_grown_with_several_groups(groups):
     clf = fit(groups, model=DiscriminationAwareForestClassifier(5, min_samples_leaf=5, random_state=0), epsilon=0.3)
     assert clf.estimator_.estimators_[0].tree_.value.shape[1:] == (1, 2)

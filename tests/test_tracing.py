@@ -1,6 +1,8 @@
 """trace_path: who is privileged, what is favourable, and every input error."""
 
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,7 +10,17 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
 from draws import people
-from eifffel import EiFFFeLClassifier, PrivilegedGroupWarning, trace_path
+from eifffel import (
+    EiFFFeLClassifier,
+    PrivilegedGroupWarning,
+    UnsupportedModelError,
+    save,
+    trace_path,
+    undo,
+    view_ensemble,
+)
+from eifffel.baselines import Reweighing
+from eifffel.report import summarize
 from eifffel.rows.labels import check_favorable
 from eifffel.strategies import STRATEGIES
 
@@ -284,9 +296,115 @@ def test_a_container_of_a_model_library_is_no_table():
     message = "X must be an array, a sparse matrix or a data frame, got a DMatrix; pass what it was made from"
     with pytest.raises(TypeError, match=message):
         trace(X=DMatrix())
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=message.replace("X", "X of select_on")):
         trace(select_on=(DMatrix(), y, s))
     with pytest.raises(TypeError, match=message):
         trace().measure(DMatrix(), y, s)
     with pytest.raises(TypeError, match=message):
         EiFFFeLClassifier(RandomForestClassifier()).fit(DMatrix(), y, sensitive_features=s)
+
+
+def everywhere(X=X, y=y, s=s):
+    """What takes rows in memory, each to be called."""
+    forest = RandomForestClassifier(3, random_state=0)
+    return {
+        "trace_path": lambda: trace(X=X, y=y, sensitive_features=s),
+        "select_on": lambda: trace(select_on=(X, y, s)),
+        "batches": lambda: trace_path(trace().model, [(X, y, s)]),
+        "measure": lambda: trace().measure(X, y, s),
+        "EiFFFeLClassifier": lambda: EiFFFeLClassifier(forest).fit(X, y, sensitive_features=s),
+        "summarize": lambda: summarize(trace().model, X, y, sensitive_features=s),
+        "Reweighing": lambda: Reweighing(forest).fit(X, y, sensitive_features=s),
+    }
+
+
+@pytest.mark.parametrize("place", everywhere())
+@pytest.mark.parametrize("column", ["X", "y", "s"])
+def test_lazy_frames_are_refused(column, place):
+    frames = pytest.importorskip("polars")
+    given = {"X": X, "y": y, "s": s}[column]
+    lazy = frames.DataFrame(given.reshape(len(given), -1)).lazy()
+    name = "sensitive_features" if column == "s" else column
+    message = rf"{name}.* is a LazyFrame of polars, whose rows are not at hand; give them, as in {name}.collect\(\)"
+    with pytest.raises(TypeError, match=message):
+        everywhere(**{column: lazy})[place]()
+
+
+def test_lazy_weights_and_tables_are_refused():
+    frames = pytest.importorskip("polars")
+    lazy = frames.DataFrame({"w": s + 1.0}).lazy()
+    with pytest.raises(TypeError, match=r"sample_weight of the scoring rows is a LazyFrame of polars"):
+        trace(sample_weight=lazy)
+    with pytest.raises(TypeError, match="X is a LazyFrame of polars"):
+        trace(X=lazy, y="y", sensitive_features="s")
+    with pytest.raises(TypeError, match="batch 1: X is a LazyFrame of polars"):
+        trace(X=[lazy], y="y", sensitive_features="s")
+
+
+@pytest.mark.parametrize("place", everywhere())
+@pytest.mark.parametrize("library", ["pandas", "pyarrow"])
+def test_two_columns_of_one_name_are_refused(library, place):
+    frames = pytest.importorskip(library)
+    names = ["age", "age", "hours"]
+    if library == "pandas":
+        twice = frames.DataFrame(X, columns=names)
+    else:
+        twice = frames.table([frames.array(column) for column in X.T], names=names)
+    with pytest.raises(ValueError, match=r"X.* has more than one column named 'age'; rename them"):
+        everywhere(X=twice)[place]()
+
+
+def test_two_columns_of_one_name_among_labels_and_in_named_tables_are_refused():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="y of the scoring rows has more than one column named 'y'; rename them"):
+        trace(y=pandas.DataFrame({0: y, 1: y}).set_axis(["y", "y"], axis=1))
+    table = pandas.DataFrame(np.column_stack([X, y, s]), columns=["age", "income", "income", "y", "s"])
+    for rows, where in ((table, ""), ([table], "batch 1: ")):
+        with pytest.raises(ValueError, match=f"^{where}X has more than one column named 'income'; rename them"):
+            trace(X=rows, y="y", sensitive_features="s")
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [
+        ("model.joblib", "load it first, as in eifffel.load('model.joblib', allow_pickle=True), which runs what is in"),
+        (Path("old/model.PKL"), "load it first, as in eifffel.load('old/model.PKL', allow_pickle=True)"),
+        ("model.skops", "load it first, as in eifffel.load('model.skops')"),
+        ("model.cbm", "load it first, as in eifffel.load('model.cbm')"),
+        ("model.onnx", "ONNX files are written here, and not read: give the model that it was made from"),
+    ],
+    ids=str,
+)
+def test_the_path_of_a_file_is_no_model(path, remedy):
+    message = re.escape(f"must be a model, got the path {str(path)!r}; {remedy}")
+    clf = EiFFFeLClassifier(path)
+    frozen = EiFFFeLClassifier(FrozenEstimator(path))
+    for call in (
+        lambda: trace(model=path),
+        lambda: trace_path(path, [(X, y, s)]),
+        lambda: clf.fit(X, y, sensitive_features=s),
+        lambda: frozen.fit(X, y, sensitive_features=s),
+        lambda: Reweighing(path).fit(X, y, sensitive_features=s),
+        lambda: summarize(path, X, y, sensitive_features=s),
+        lambda: undo(path),
+        lambda: view_ensemble(path),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_the_path_of_a_file_is_not_saved(tmp_path):
+    pytest.importorskip("skops")
+    with pytest.raises(TypeError, match=r"model must be a model, got the path 'model.txt'; load it first"):
+        save("model.txt", tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_model_of_three_classes_is_told_what_makes_two():
+    three = RandomForestClassifier(2, random_state=0).fit(X, np.array(["a", "b", "c"])[np.where(y == 1, 2, s)])
+    message = (
+        r"trained on 3 classes, \['a', 'b', 'c'\]; .* such as y == 'c', or .* of the classes of a fitted model fav"
+    )
+    for favorable in (None, "c", {"b", "c"}):
+        with pytest.raises(UnsupportedModelError, match=message):
+            trace(model=three, favorable=favorable)

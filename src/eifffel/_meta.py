@@ -15,11 +15,11 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_choice, check_fraction, check_table, set_index
+from eifffel._validation import check_at_hand, check_choice, check_fraction, check_model, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import Groups, read_two_groups
 from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
-from eifffel.rows.sensitive import set_group_index, take_rows
+from eifffel.rows.sensitive import set_group_index, split_columns, take_rows
 
 SELECT_ON = ("validation", "train")
 
@@ -88,6 +88,10 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The index of the favourable class."""
         return check_favorable(classes, self.favorable)
 
+    def _classes(self, y: Any) -> np.ndarray:
+        """The two labels to train on."""
+        return check_binary_labels(y)
+
     def _groups(self, sensitive_features: Any) -> Groups:
         """The groups that the method tells apart."""
         return read_two_groups(sensitive_features)
@@ -103,10 +107,11 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``; with ``label_sets`` they are trained on as 1 and 0."""
         check_table(X)
+        check_at_hand("y", y)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         learnt = y if label_sets is None else label_sets.join("y", y)
-        classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(learnt)
+        classes = self.estimator.estimator.classes_ if self._frozen else self._classes(learnt)
         favorable = self._favorable(classes) if label_sets is None else 1
         coding = Coding(classes, favorable, self._groups(sensitive_features), label_sets)
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
@@ -117,6 +122,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _check_estimator(self) -> None:
         """Raise unless the estimator is a binary classifier, fitted if it is frozen."""
+        check_model(self.estimator.estimator if self._frozen else self.estimator, "estimator")
         if not hasattr(self.estimator, "fit") or not is_classifier(self.estimator):
             raise TypeError(f"estimator must be a classifier, got {self.estimator!r}")
         if self._frozen:
@@ -125,7 +131,7 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if len(model.classes_) != 2:
                 raise ValueError(
                     f"this {type(model).__name__} was trained on {len(model.classes_)} classes, "
-                    f"{model.classes_.tolist()}; only binary classifiers are supported"
+                    f"{model.classes_.tolist()}; only binary classifiers are supported: train it on two labels"
                 )
 
     def _route(self, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +143,8 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             return {}
         if isinstance(sensitive_features, Mapping):  # in a form that is cut into rows with the others
-            sensitive_features = np.column_stack([np.asarray(column, object) for column in sensitive_features.values()])
+            columns = [np.asarray(column, object) for _, column in split_columns(sensitive_features)]
+            sensitive_features = np.column_stack(columns)
         if get_config()["enable_metadata_routing"]:
             return process_routing(
                 self, "fit", sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params

@@ -1,6 +1,8 @@
 """Checks of parameters, and columns as they are given -> arrays."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -9,6 +11,11 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 SHOWN = 5
+# What files of pickles end in.
+PICKLES = ("joblib", "pkl", "pickle")
+FRAMES = (nw.DataFrame, nw.LazyFrame)
+# How lazy frames give their rows: polars, Dask, Spark, DuckDB.
+LOADERS = ("compute", "toPandas", "df", "collect")
 
 
 def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool = False) -> None:
@@ -59,18 +66,69 @@ def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{remedy}")
 
 
-def check_table(X: Any) -> None:
-    """Raise if ``X`` is a container of a model library, which cannot be cut into rows."""
-    if any(hasattr(X, name) for name in ("num_row", "num_data")):  # DMatrix and Pool; LightGBM's Dataset
-        raise TypeError(
-            f"X must be an array, a sparse matrix or a data frame, got a {type(X).__name__}; pass what it was made from"
+def check_model(model: Any, name: str = "model") -> None:
+    """Raise if the path of a file is given in place of the model in it."""
+    if not isinstance(model, str | os.PathLike):
+        return
+    path = os.fspath(model)
+    ending = path.lower().rpartition(".")[2]
+    if ending == "onnx":
+        remedy = "ONNX files are written here, and not read: give the model that it was made from"
+    elif ending in PICKLES:
+        remedy = (
+            f"load it first, as in eifffel.load({path!r}, allow_pickle=True), which runs what is in the file: only if "
+            "you trust whoever made it"
         )
+    else:
+        remedy = f"load it first, as in eifffel.load({path!r})"
+    raise TypeError(f"{name} must be a model, got the path {path!r}; {remedy}")
+
+
+def check_table(X: Any, name: str = "X") -> None:
+    """Raise if ``X`` cannot be cut into rows and columns; ``name`` is what it is called.
+
+    A container of a model library cannot, nor what holds no rows yet, nor a data frame with two columns of one name.
+    """
+    if any(hasattr(X, own) for own in ("num_row", "num_data")):  # DMatrix and Pool; LightGBM's Dataset
+        raise TypeError(
+            f"{name} must be an array, a sparse matrix or a data frame, got a {type(X).__name__}; pass what it was "
+            "made from"
+        )
+    check_at_hand(name, X)
+    check_names(name, column_names(X))
+
+
+def check_at_hand(name: str, values: Any) -> None:
+    """Raise if ``values`` are lazy: what another library would make rows by, and no rows."""
+    library = type(values).__module__.partition(".")[0]
+    how = next((method for method in LOADERS if hasattr(values, method)), None)
+    loaded = f"{name.partition(' ')[0]}.{how}()"
+    if library == "dask":
+        raise TypeError(
+            f"{name} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
+            f"which go to where its partitions are, or give all of its rows, as in {loaded}"
+        )
+    if not hasattr(values, "__array__") and isinstance(nw.from_native(values, pass_through=True), FRAMES):
+        remedy = "make a data frame of them first" if how is None else f"give them, as in {loaded}"
+        raise TypeError(f"{name} is a {type(values).__name__} of {library}, whose rows are not at hand; {remedy}")
+
+
+def check_names(name: str, columns: Sequence[Any]) -> None:
+    """Raise if more than one of the columns of a table has the same name."""
+    several = [column for column, n in Counter(columns).items() if n > 1]
+    if several:
+        raise ValueError(f"{name} has more than one column named {listed(several)}; rename them")
+
+
+def column_names(table: Any) -> list[Any]:
+    """What the columns of a table are called; nothing where they have no names."""
+    names = getattr(table, "column_names", None)  # of an Arrow table, whose columns are what is in them
+    return list(getattr(table, "columns", ()) if names is None else names)
 
 
 def named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
     """The columns of a table that is not sparse: numbers as they are, anything else as objects."""
-    names = list(getattr(X, "columns", []))
-    frame = None if len(set(names)) < len(names) else nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         return [(str(series.name), _column_values(series)) for series in frame.iter_columns()]
     array = np.asarray(X)
@@ -216,6 +274,8 @@ def read_column(
 
     Missing values are not among the first two; unless ``gaps`` are allowed they raise, with a ``remedy``.
     """
+    check_at_hand(name, values)
+    check_names(name, column_names(values))
     series = nw.from_native(values, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(series, nw.DataFrame):
         if series.shape[1] != 1:
@@ -250,7 +310,12 @@ def read_column(
     if array.dtype.kind in "biufc":
         return array, np.unique(array).tolist(), missing
     # Hashing is much faster than sorting strings.
-    distinct = list(dict.fromkeys(array.tolist()))
+    try:
+        distinct = list(dict.fromkeys(array.tolist()))
+    except TypeError:
+        kinds = (type(value).__name__ for value in array.tolist() if not isinstance(value, Hashable))
+        kind = next(kinds, "tuple that can change")
+        raise ValueError(f"{name} must be numbers, booleans or strings, got a {kind}") from None
     return array, sort_values(name, distinct), missing
 
 
@@ -266,8 +331,13 @@ def _find_missing(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "f":
         return np.isnan(array)
     if array.dtype == object:
-        return np.array([is_missing(value) for value in array.tolist()], bool)
+        return np.array([_lacks_value(value) for value in array.tolist()], bool)
     return np.zeros(len(array), bool)
+
+
+def _lacks_value(value: Any) -> bool:
+    """Whether a value, or a part of it where it is a tuple, is missing."""
+    return any(map(is_missing, value)) if isinstance(value, tuple) else is_missing(value)
 
 
 def is_missing(value: Any) -> bool:

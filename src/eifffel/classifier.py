@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import HeldOutClassifier
-from eifffel._validation import check_choice, check_n_jobs, check_number
+from eifffel._validation import check_choice, check_model, check_n_jobs, check_number
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
 from eifffel.ensembles import find_view, read_classes, view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.record import note_selection
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.groups import EACH, Groups, read_groups
-from eifffel.rows.labels import check_favorable, find_label_sets, read_labels, split_favorable
+from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
 from eifffel.rows.sensitive import ERROR
 from eifffel.selection import EPSILON, Selection, check_bounds
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
@@ -234,6 +234,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             )
         check_n_jobs(self.n_jobs)
         model = self.estimator.estimator if self._frozen else self.estimator
+        check_model(model, "estimator")
         if hasattr(model, "predict") and not hasattr(model, "fit"):
             raise TypeError(
                 f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
@@ -426,6 +427,9 @@ class EiFFFeLClassifier(HeldOutClassifier):
 
     def _favorable(self, classes: np.ndarray) -> int:
         return check_favorable(classes, split_favorable(self.favorable)[0])
+
+    def _classes(self, y: Any) -> np.ndarray:
+        return check_binary_labels(y, sets=True, favorable=self.favorable)
 
     def _groups(self, sensitive_features: Any) -> Groups:
         return read_groups(sensitive_features, combine=self.combine, missing=self.missing, privileged=self.privileged)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._validation import check_choice, check_number, listed
+from eifffel.rows.coding import without_scale
 from eifffel.rows.groups import Groups, show_group
 
 __all__ = ["ALIASES", "CONSTRAINTS", "Constraint", "make_constraint"]
@@ -301,6 +302,7 @@ def check_constraint(name: Any) -> str:
 
 def _difference(chosen: np.ndarray, size: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.ndarray:
     """The rate of one side minus that of another; both numbers that are divided are exact where counts are."""
+    chosen, size = without_scale(chosen, size)
     of_high, of_low = (np.take_along_axis(chosen, side[..., None], axis=-1)[..., 0] for side in (high, low))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.true_divide(of_high * size[low] - of_low * size[high], size[high] * size[low])

@@ -11,7 +11,7 @@ from typing import Any
 
 from eifffel._optional import import_optional
 from eifffel._parallel import Bar
-from eifffel._validation import check_select_on
+from eifffel._validation import check_model, check_names, check_select_on, column_names
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, Batches, do_named, merge_found
@@ -191,6 +191,7 @@ def measure_path(
 
 def to_local(model: Any) -> Any:
     """The model that a model trained on Dask holds; any other as it is."""
+    check_model(model)
     if hasattr(model, "to_local"):  # LightGBM's
         return model.to_local()
     if type(model).__name__.startswith("DaskXGB"):
@@ -352,9 +353,10 @@ def read_partitions(
     features: list[str] | None = None,
 ) -> Partitions:
     """Dask collections as batches; ``features`` names the columns of a model that does not know their names."""
+    _check_collection("X", X)
+    check_names("X", column_names(X))
     named = find_columns(model, y, sensitive_features, sample_weight, features)
     if named is not None:
-        _check_collection("X", X)
         if not hasattr(X, "columns"):
             raise TypeError(f"columns are named, and X, a Dask {type(X).__name__}, has no names of columns")
         named.check(list(X.columns))

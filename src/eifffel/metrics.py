@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_aligned, check_choice
-from eifffel.rows.coding import Coding
+from eifffel.rows.coding import Coding, without_scale
 from eifffel.rows.groups import EACH, Groups, read_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
 from eifffel.rows.sensitive import ERROR, name_columns, split_columns
@@ -93,8 +93,7 @@ def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """
     if totals.shape[-2] > 2:
         return demographic_parity_difference(favorable, totals)
-    chosen = favorable.sum(axis=-1)
-    size = totals.sum(axis=-1)
+    chosen, size = without_scale(favorable.sum(axis=-1), totals.sum(axis=-1))
     return _ratio(chosen[..., 1] * size[0] - chosen[..., 0] * size[1], size[0] * size[1])
 
 
@@ -461,7 +460,7 @@ def measure(
     labels = read_labels("y_true", y_true)
     favorable, good = split_favorable(favorable, labels)
     label_sets = None if good is None else find_label_sets("y_true", labels or [], good)
-    classes = check_binary_labels(y_true) if good is None else np.array([0, 1])
+    classes = check_binary_labels(y_true, sets=True, favorable=favorable) if good is None else np.array([0, 1])
     groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
     coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
     truth = coding.encode(y_true, y_true, sensitive_features, sample_weight, rows="y_true")

@@ -6,6 +6,7 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel._validation import check_choice, check_fraction, check_number
+from eifffel.rows.coding import without_scale
 
 OBJECTIVES = ("accuracy", "balanced_accuracy")
 
@@ -77,6 +78,7 @@ def measure_objective(objective: Objective, favorable: np.ndarray, totals: np.nd
 def measure_drop(objective: Objective, favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """By how much each entry is worse than the first: how much less accurate, or how much dearer."""
     metrics.need_labels(totals)
+    favorable, totals = without_scale(favorable, totals)
     gains, divisor = favorable_gains(objective, totals)
     of_label = favorable.sum(axis=-2)
     return (of_label[0] - of_label) @ gains / divisor

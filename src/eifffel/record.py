@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eifffel._validation import check_model
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, ModelFileError, NoRecordError
@@ -206,4 +207,5 @@ def undo(model: Any) -> Any:
 
 def edited_model(model: Any) -> Any:
     """The edited model itself; an EiFFFeLClassifier has it inside."""
+    check_model(model)
     return model.estimator_ if hasattr(model, "path_") else model

@@ -71,8 +71,8 @@ def trace_path(
         class derived from one; or a Pipeline, FixedThresholdClassifier, TunedThresholdClassifierCV or FrozenEstimator
         around one.
     X, y, sensitive_features : array-like
-        The scoring rows: features, labels, and the group of each row. Several attributes are a data frame, or a dict of
-        columns.
+        The scoring rows: features, labels, and the group of each row. Several attributes are a data frame, a dict of
+        columns or an array of several; a tuple, in a list of them, is one group.
 
         Rows that are too many for memory are read in batches, more than once. ``X`` is then the path of a Parquet file
         or a folder of them, and ``y`` and ``sensitive_features`` name columns, the latter one or a list of them; or a

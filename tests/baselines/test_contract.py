@@ -159,7 +159,7 @@ def test_bad_rows_are_refused_before_training(name):
         ({"sensitive_features": np.zeros(600)}, "must have two values or more, got only 0"),
         ({"sensitive_features": np.arange(600)}, "has 600 groups, and 50 are the most"),
         ({"sensitive_features": s[:-1]}, "has 599 entries for 600 rows"),
-        ({"y": np.arange(600) % 3}, "y must have two labels, got 3"),
+        ({"y": np.arange(600) % 3}, "y must have two labels, got 3: .*; give y as two, such as y == 2$"),
         ({"y": np.zeros(600)}, "y must have two labels, got only 0"),
         ({"sample_weight": -np.ones(600)}, "must be finite and not negative"),
     ]:
@@ -334,7 +334,7 @@ def test_equalized_odds_needs_no_scores():
 
 
 @pytest.mark.parametrize("name", sorted(set(BASELINES) - {"DFRF"}))
-@pytest.mark.parametrize("estimator", [None, "rf", RandomForestRegressor(), FrozenEstimator(RandomForestRegressor())])
+@pytest.mark.parametrize("estimator", [None, 3, RandomForestRegressor(), FrozenEstimator(RandomForestRegressor())])
 def test_what_is_no_classifier_is_refused(name, estimator):
     with pytest.raises(TypeError, match="estimator must be a classifier, got"):
         make(name, estimator=estimator).fit(X, y, sensitive_features=s)
@@ -345,7 +345,11 @@ def test_frozen_models_that_cannot_be_used_are_refused(name):
     with pytest.raises(NotFittedError):
         make(name, estimator=FrozenEstimator(RandomForestClassifier())).fit(X, y, sensitive_features=s)
     three = RandomForestClassifier(3).fit(X, np.arange(600) % 3)
-    with pytest.raises(ValueError, match=r"was trained on 3 classes, \[0, 1, 2\]; only binary classifiers are"):
+    with pytest.raises(TypeError, match=r"estimator must be a model, got the path 'm.skops'; load it first"):
+        make(name, estimator=FrozenEstimator("m.skops")).fit(X, y, sensitive_features=s)
+    with pytest.raises(
+        ValueError, match=r"was trained on 3 classes, \[0, 1, 2\]; only binary classifiers are supported: train"
+    ):
         make(name, estimator=FrozenEstimator(three), favorable=2).fit(X, y, sensitive_features=s)
 
 

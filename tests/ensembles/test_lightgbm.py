@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from draws import people
-from eifffel import UnsupportedModelError, trace_path, view_ensemble
+from eifffel import EiFFFeLClassifier, UnsupportedModelError, trace_path, view_ensemble
 
 lightgbm = pytest.importorskip("lightgbm")
 
@@ -128,6 +128,44 @@ def test_a_cut_off_around_a_forest_or_a_steep_sigmoid(params):
 def test_what_is_refused_before_training(params, message):
     with pytest.raises(UnsupportedModelError, match=message):
         view_ensemble(lightgbm.LGBMClassifier(**QUIET, **params))
+
+
+STOPPING = {"pred_early_stop": True, "pred_early_stop_freq": 1, "pred_early_stop_margin": 0.1}
+
+
+def test_predictions_that_stop_early_are_refused_until_they_are_switched_off():
+    model = fit(**STOPPING)
+    early = model.predict_proba(X)
+    # A Booster does not look at it, and a file does not hold it.
+    for booster in (model.booster_, lightgbm.Booster(model_str=model.booster_.model_to_string())):
+        assert np.abs(booster.predict(X) - early[:, 1]).max() > 0.01
+        view_ensemble(booster).verify(X)
+    message = r"this LGBMClassifier has pred_early_stop, .*model.set_params\(pred_early_stop=False\)"
+    with pytest.raises(UnsupportedModelError, match=message):
+        trace_path(model, X, y, sensitive_features=s)
+    with pytest.raises(UnsupportedModelError, match=message):
+        EiFFFeLClassifier(lightgbm.LGBMClassifier(**QUIET, pred_early_stop="true")).fit(X, y, sensitive_features=s)
+    edit(model.set_params(pred_early_stop=False))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {name: value for name, value in STOPPING.items() if name != "pred_early_stop"},
+        {"num_iteration_predict": 2},
+        {"start_iteration_predict": 2},
+        {"predict_raw_score": True},
+        {"predict_leaf_index": True},
+        {"predict_contrib": True},
+        {"predict_disable_shape_check": True},
+    ],
+    ids=lambda params: next(iter(params)),
+)
+def test_other_parameters_of_prediction_change_none(params):
+    model = fit(**params)
+    np.testing.assert_array_equal(model.predict_proba(X), fit().predict_proba(X))
+    np.testing.assert_array_equal(model.booster_.predict(X), fit().booster_.predict(X))
+    edit(model)
 
 
 @pytest.mark.parametrize(

@@ -150,5 +150,7 @@ def test_a_file_says_what_its_labels_are_and_what_it_was_edited_for():
 
 
 def test_a_path_of_a_file_is_no_model():
-    with pytest.raises(TypeError, match=r"takes a model, got the path 'm.skops'; load it first: eifffel.load"):
+    with pytest.raises(TypeError, match=r"model must be a model, got the path 'm.skops'; load it first"):
         to_onnx("m.skops")
+    with pytest.raises(TypeError, match=r"model must be a model, got the path 'm.skops'; load it first"):
+        verify_export("m.skops", "m.onnx", [[1.0]])

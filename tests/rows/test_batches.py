@@ -355,6 +355,11 @@ class Changing:
         ([SCORING, (X, y, NAMES[s])], ValueError, "sensitive_features mixes values of several types: 0, 1, 'f', 'm'"),
         ([SCORING, (X[:, :2], y, s)], ValueError, "batch 2: X has 2 features, but RandomForestClassifier is expecting"),
         ([(X, None, s)], ValueError, "y is missing; leaves are scored by the labels"),
+        (
+            [(*SCORING, np.full(N, 1e-20)), (*SCORING, np.full(N, 1e19))],
+            ValueError,
+            r"sample_weight of the scoring rows ranges from 1e-20 to 1e\+19; beside weights that large, of 2000 rows",
+        ),
     ],
 )
 def test_mistakes_are_named_with_their_batch(given, error, message):
@@ -584,6 +589,20 @@ def test_a_file_that_is_unlike_the_others_is_named(tmp_path, change, message):
             trace_path(model, tmp_path, "label", sensitive_features="sex")
 
 
+@pytest.mark.parametrize("wrong", ["a.parquet", "b.parquet"])
+def test_a_file_with_two_columns_of_one_name_is_named(tmp_path, wrong):
+    arrow, parquet = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
+    frame = table("pandas")
+    model = RandomForestClassifier(3, random_state=0).fit(frame[FEATURES], y)
+    rows = arrow.Table.from_pandas(frame)
+    twice = rows.append_column("sex", rows["sex"])
+    for name in ("a.parquet", "b.parquet"):
+        parquet.write_table(twice if name == wrong else rows, tmp_path / name)
+    for path in (tmp_path, tmp_path / wrong):
+        with pytest.raises(ValueError, match=f"{wrong} has more than one column named 'sex'; rename them"):
+            trace_path(model, path, "label", sensitive_features="sex")
+
+
 def test_folders_named_by_a_column_and_other_files(tmp_path):
     pytest.importorskip("pyarrow")
     frame = table("pandas")
@@ -662,10 +681,11 @@ def test_the_common_divisor_of_weights_divides_them_all(weights):
     )
     got = common_divisor(np.array(weights))
     assert Fraction(got) == common
-    halves = WeightScale(max(weights), common_divisor(np.array(weights[:1])), 1).join(
-        WeightScale(max(weights), common_divisor(np.array(weights[1:])), len(weights) - 1)
-    )
-    assert halves == WeightScale(max(weights), got, len(weights))
+    smallest = min(weight for weight in weights if weight)
+    assert WeightScale.of(np.array(weights)) == WeightScale(smallest, max(weights), got, len(weights))
+    if len(weights) > 1:
+        halves = WeightScale.of(np.array(weights[:1])).join(WeightScale.of(np.array(weights[1:])))
+        assert halves == WeightScale.of(np.array(weights))
 
 
 @settings(max_examples=50, deadline=None)

@@ -179,12 +179,53 @@ def test_methods_of_two_groups_say_what_to_do_with_more():
         read_two_groups(RACE)
 
 
-def test_rows_of_several_values_are_columns_without_names():
-    rows = list(zip(SEX, RACE, strict=True))
+def test_lists_of_several_values_are_columns_without_names():
+    rows = [list(row) for row in zip(SEX, RACE, strict=True)]
     assert read_groups(rows).columns == read_groups(BOTH).columns
     assert codes(read_groups(BOTH), rows) == codes(read_groups(BOTH), BOTH)
     with pytest.raises(ValueError, match="rows of several lengths; give each row one value of each attribute"):
-        read_groups([("f", "x"), ("m",)])
+        read_groups([["f", "x"], ["m"]])
+
+
+def as_objects(values):
+    column = np.empty(len(values), object)
+    column[:] = values
+    return column
+
+
+@pytest.mark.parametrize("form", ["list", "tuple", "array", "series", "dict"])
+def test_a_tuple_is_one_group(form):
+    pairs = list(zip(SEX, RACE == "x", np.arange(6) // 3, strict=True))
+    column = {
+        "list": lambda: pairs,
+        "tuple": lambda: tuple(pairs),
+        "array": lambda: as_objects(pairs),
+        "series": lambda: pytest.importorskip("pandas").Series(pairs),
+        "dict": lambda: {"pair": pairs},
+    }[form]()
+    groups = read_groups(column, privileged=("m", False, 1))
+    values = (("f", False, 0), ("f", False, 1), ("f", True, 0), ("m", False, 1), ("m", True, 0))
+    assert (groups.columns, groups.privileged) == ((values,), (3,))
+    assert {type(part) for value in groups.values for part in value} == {str, bool, int}, "NumPy's are not stored"
+    assert codes(groups, column) == [2, 4, 0, 3, 1, 3]
+    assert groups.compared[0] == "f, False, 0"
+
+
+def test_a_tuple_with_a_gap_is_no_group():
+    pairs = as_objects([("f", "x"), ("m", None), ("f", float("nan")), ("m", "y"), None, ("m",)])
+    with pytest.raises(ValueError, match="sensitive_features has 3 missing values"):
+        read_groups(pairs)
+    groups = read_groups(pairs, missing="own-group")
+    assert groups.values == (("f", "x"), ("m",), ("m", "y"), UNKNOWN)
+    assert codes(groups, pairs) == [0, 3, 3, 2, 3, 1]
+
+
+@pytest.mark.parametrize("value", [["f", "x"], {"f"}, np.array(["f", "x"])])
+def test_a_collection_that_can_change_is_no_group(value):
+    with pytest.raises(ValueError, match=f"must be numbers, booleans or strings, got a {type(value).__name__}"):
+        read_groups(as_objects([("f", "x"), value, ("m", "y")]))
+    with pytest.raises(ValueError, match="must be numbers, booleans or strings, got a tuple that can change"):
+        read_groups(as_objects([("f", "x"), ("m", value)]))
 
 
 def test_bands_of_numbers_are_known_by_their_names():

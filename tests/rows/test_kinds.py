@@ -248,10 +248,9 @@ def test_rows_are_the_same_in_every_form(library):
     assert len(np.unique(hash_rows(frame))) == len(np.unique(hash_rows(X))) == len(np.unique(X, axis=0))
 
 
-@pytest.mark.parametrize("names", [[0, 1], ["a", "a"]], ids=["numbers", "twice the same"])
-def test_columns_may_have_any_names(names):
+def test_columns_may_be_called_by_numbers():
     pd = pytest.importorskip("pandas")
-    np.testing.assert_array_equal(hash_rows(pd.DataFrame(X[:, :2], columns=names)), hash_rows(X[:, :2]))
+    np.testing.assert_array_equal(hash_rows(pd.DataFrame(X[:, :2], columns=[0, 1])), hash_rows(X[:, :2]))
 
 
 def test_sparse_rows_too():

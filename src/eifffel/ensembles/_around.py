@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from eifffel._validation import check_model
 from eifffel.ensembles._columns import Column, plain_columns, trace_columns
 from eifffel.exceptions import UnsupportedModelError
 
@@ -155,6 +156,7 @@ class Around:
     """
 
     def __init__(self, model: Any):
+        check_model(model)
         self.outer = model
         self.layers: list[Layer] = []
         while (kind := _layer_of(model)) is not None:

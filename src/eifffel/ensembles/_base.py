@@ -139,13 +139,15 @@ class EnsembleView(ABC):
             )
         classes = cls.classes_of(model)
         if len(classes) != 2:
-            by_set = (
-                ", or let EiFFFeLClassifier train it on a set of labels that are good for a person against all others: "
-                f"favorable={{{classes.tolist()[-1]!r}, ...}}"
+            good = classes.tolist()[-1]
+            more = (
+                f" such as y == {good!r}, or give it to EiFFFeLClassifier unfitted, not frozen, with the labels that "
+                f"are good for a person as a set, as in favorable={{{good!r}}}; of the classes of a fitted model "
+                "favorable makes no two"
             )
             raise UnsupportedModelError(
                 f"this {type(model).__name__} was trained on {len(classes)} classes, {classes.tolist()}; eifffel edits "
-                f"binary classifiers: train it on a label of two values{by_set if len(classes) > 2 else ''}"
+                f"binary classifiers. Train one on two labels{',' + more if len(classes) > 2 else ''}"
             )
 
     @staticmethod

@@ -53,8 +53,9 @@ class LightGBMView(BoosterView):
         if not hasattr(model, "get_params"):  # a Booster is always trained
             return
         params = model.get_params()
-        linear = [str(params.get(name)).lower() in ("true", "1") for name in LINEAR_PARAMETERS]
-        _refuse_if(any(linear), model, "linear_tree")
+        _refuse_if(any(_is_on(params.get(name)) for name in LINEAR_PARAMETERS), model, "linear_tree")
+        # Of what concerns predictions, the classifier hands on this alone; a Booster looks at none of it.
+        _refuse_if(_is_on(params.get("pred_early_stop")), model, "pred_early_stop")
         _refuse_if(any(constrains(params.get(name)) for name in MONOTONE_PARAMETERS), model, "monotone")
         objective = params.get("objective")
         if objective is not None and objective not in OBJECTIVES:
@@ -123,13 +124,21 @@ class LightGBMView(BoosterView):
         return self._around_booster(booster)
 
 
+def _is_on(value: Any) -> bool:
+    return str(value).lower() in ("true", "1")
+
+
 def _refuse_if(condition: Any, model: Any, what: str) -> None:
     reasons = {
-        "linear_tree": "was trained with linear_tree, whose leaves hold linear models and ignore values that are set",
-        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints",
+        "linear_tree": "was trained with linear_tree, whose leaves hold linear models and ignore values that are set; "
+        "train it without",
+        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints; train it without",
+        "pred_early_stop": "has pred_early_stop, with which it leaves out trees where the first ones seem to decide, "
+        "and does not add up the leaves of a row; switch it off, as in model.set_params(pred_early_stop=False), which "
+        "needs no training",
     }
     if condition:
-        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}; train it without")
+        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}")
 
 
 def _refuse_objective(model: Any, objective: Any) -> None:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,6 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     500
     """
     onnx = import_optional("onnx", NEEDS)
-    if isinstance(model, str | Path):
-        raise TypeError(f"to_onnx takes a model, got the path '{model}'; load it first: eifffel.load('{model}')")
     ensemble, layers = unwrap(model)
     trees, labels = read_ensemble(ensemble)
     steps = [step for layer in layers if layer.before is not None for step in layer.before.steps]

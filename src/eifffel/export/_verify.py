@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 from tqdm.auto import tqdm
 
+from eifffel._validation import check_model
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import ExportMismatchError
 from eifffel.export._running import feeder, missing_in, open_session
@@ -91,6 +92,7 @@ def verify_export(model: Any, onnx: Any, X: Any, *, tolerance: float = 1e-5, ver
     >>> eifffel.verify_export(forest, file, people.data).n_rows
     500
     """
+    check_model(model)
     if not 0 <= tolerance < 1:
         raise ValueError(f"tolerance must be in [0, 1), got {tolerance}; probabilities of ONNX are good to about 1e-7")
     X = np.asarray(X) if isinstance(X, list | tuple) else X

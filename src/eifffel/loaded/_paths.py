@@ -31,7 +31,7 @@ def check_groups(groups: Any) -> None:
     refuse_unless(len(names) == len(columns) and all(isinstance(name, str) for name in names), GROUPS)
     for values in columns:
         refuse_unless(isinstance(values, tuple) and 0 < len(values) <= MOST_GROUPS, GROUPS)
-        refuse_unless(all(_is_plain(value) for value in values) and len(set(values)) == len(values), GROUPS)
+        refuse_unless(all(map(_is_group, values)) and len(set(values)) == len(values), GROUPS)
     refuse_unless(prod(map(len, columns)) <= MOST_GROUPS, GROUPS)
     refuse_unless(groups.combine in COMBINE and groups.missing in MISSING, GROUPS)
     several = len(columns) > 1 and groups.combine == EACH
@@ -39,6 +39,11 @@ def check_groups(groups: Any) -> None:
     refuse_unless(isinstance(privileged, tuple) and len(privileged) == len(sizes), GROUPS)
     for place, size in zip(privileged, sizes, strict=True):
         refuse_unless(place is None or is_integer(place, 0, size - 1), GROUPS)
+
+
+def _is_group(value: Any) -> bool:
+    """Whether a value tells people apart: a plain one, or a tuple of such."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else _is_plain(value)
 
 
 def _is_plain(value: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from sklearn.utils.validation import _num_samples
 
 from eifffel._parallel import Bar
+from eifffel._validation import check_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +32,9 @@ class Batch:
     sample_weight: Any = None
     where: str = ""
     memo: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        do_named(lambda batch: check_table(batch.X), self)
 
     @property
     def like(self) -> Any:

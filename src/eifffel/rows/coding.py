@@ -191,9 +191,11 @@ class Coding:
     def _check_labels(self, what: str, labels: list[Any], find: Callable[[Any], str] | None = None) -> None:
         """Raise if one of the labels is unknown; ``find`` says where it is."""
         if self.label_sets is None:
-            hint = "; name those that are good for a person as a set, favorable={...}" if len(labels) > 2 else ""
-            if not hint and self.classes.tolist() == [0, 1]:
-                hint = f", those of the model; name the label that stands for 1, as in favorable={labels[-1]!r}"
+            hint = "; give each row one of these, or leave it out"
+            if self.classes.tolist() == [0, 1]:
+                several = f"those that are good for a person as a set, as in favorable={{{labels[-1]!r}}}"
+                one = f"the label that stands for 1, as in favorable={labels[-1]!r}"
+                hint = f", those of the model; name {several if len(labels) > 2 else one}"
             check_known(what, labels, self.classes.tolist(), "the labels", hint, find)
         else:
             self.label_sets.check(what, labels, find)
@@ -229,6 +231,17 @@ class Coding:
         return self.classes[np.where(favorable, self.favorable, 1 - self.favorable)]
 
 
+def without_scale(favorable: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of which two are multiplied: sums of weights divided by a power of two, so that products are floats.
+
+    Counts of rows stay as they are. No ratio is changed by it.
+    """
+    if totals.dtype.kind != "f" or not totals.any():
+        return favorable, totals
+    scale = np.ldexp(1.0, np.frexp(totals.max())[1] - 1)
+    return favorable / scale, totals / scale
+
+
 def check_trainable(rows: Rows) -> None:
     """Raise unless both labels have weight."""
     if (rows.weigh_cells().sum(axis=0) == 0).any():
@@ -258,7 +271,6 @@ def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale
         return np.broadcast_to(np.int64(1), n_rows), 1
     weight = check_weight(sample_weight, n_rows, rows)
     if scale is None:
-        if not weight.any():
-            raise ValueError(f"sample_weight of {rows} is zero for every row")
         scale = WeightScale.of(weight)
+        scale.check(rows)
     return np.rint(weight / scale.unit).astype(np.int64), scale.unit

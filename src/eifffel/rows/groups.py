@@ -1,6 +1,6 @@
 """Groups: who is told apart by sensitive_features, and who is compared with whom."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -172,7 +172,7 @@ class Groups:
         code, known = np.zeros(n_rows, np.uint8), np.ones(n_rows, bool)
         for (_, found, gaps), values in zip(read, self.columns, strict=True):
             own = np.full(n_rows, values.index(UNKNOWN) if UNKNOWN in values else 0, np.uint8)
-            own[~gaps] = sum((k * (found == value) for k, value in enumerate(values)), start=np.zeros(len(found)))
+            own[~gaps] = _find_places(found, values)
             if self.missing == DROP:
                 own[gaps] = 0
                 known &= ~gaps
@@ -313,6 +313,18 @@ def read_two_groups(sensitive_features: Any) -> Groups:
             f"that says who belongs to one group, such as sensitive_features == {groups[0]!r}"
         )
     return groups
+
+
+def look_up(found: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+    """Where each of the objects that were found stands among all values."""
+    places = {value: place for place, value in enumerate(values)}
+    return np.fromiter((places[value] for value in found.tolist()), np.int64, len(found))
+
+
+def _find_places(found: np.ndarray, values: Sequence[Any]) -> np.ndarray:
+    if found.dtype == object:  # tuples among them, which NumPy would compare part by part
+        return look_up(found, values)
+    return sum((k * (found == value) for k, value in enumerate(values)), start=np.zeros(len(found)))
 
 
 def show_group(value: Any) -> str:

@@ -10,6 +10,8 @@ from eifffel._validation import check_known, equal, listed, place, read_column
 
 # What several labels may come in.
 COLLECTIONS = (set, frozenset, list, tuple)
+# Labels of which it is known that 1 is the good one.
+ONE_AND_OTHER = ([0, 1], [-1, 1])
 
 
 def check_favorable(classes: np.ndarray, favorable: Any) -> int:
@@ -19,7 +21,7 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     """
     if favorable is not None:
         return place(f"favorable must be one of the labels {listed(classes.tolist())}", classes.tolist(), favorable)
-    if classes.tolist() not in ([0, 1], [-1, 1]):
+    if classes.tolist() not in ONE_AND_OTHER:
         raise ValueError(
             f"the labels are {listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
             "a person. Only for labels 0/1, -1/1 and booleans is the larger one taken by default"
@@ -43,6 +45,11 @@ def split_favorable(
         several = isinstance(favorable, COLLECTIONS) and labels is not None and len(labels) > 2
         if not several and not _is_word_for_one(label, labels, classes):
             return label, None
+    if classes is not None and list(classes) not in ONE_AND_OTHER:
+        raise ValueError(
+            f"favorable names {listed(sorted(named, key=str))} as a set, which stands for the 1 of a model that was "
+            f"trained on 0 and 1, and this one was trained on {listed(classes)}; name one of these, and give y in them"
+        )
     return 1, frozenset(named)
 
 
@@ -95,8 +102,11 @@ def read_labels(name: str, y: Any) -> list[Any] | None:
     return None if y is None else read_column(name, y)[1]
 
 
-def check_binary_labels(y: Any) -> np.ndarray:
-    """The two labels in ``y``, sorted, before any model has seen it."""
+def check_binary_labels(y: Any, *, sets: bool = False, favorable: Any = None) -> np.ndarray:
+    """The two labels in ``y``, sorted, before any model has seen it.
+
+    Where there are more, what to do depends on whether ``favorable``, as it was given, may be a set of labels.
+    """
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
     values, distinct, _ = read_column("y", y)
@@ -105,10 +115,20 @@ def check_binary_labels(y: Any) -> np.ndarray:
     if len(distinct) == 1:
         raise ValueError(f"y must have two labels, got only {listed(distinct)}: one class is nothing to learn from")
     if len(distinct) != 2:
+        kind = type_of_target(values)
+        good = next((label for label in distinct if equal(label, favorable)), distinct[-1])
+        if kind.startswith("continuous"):
+            remedy = f"give y as two, such as y > {distinct[len(distinct) // 2]:g}"
+        elif sets:
+            remedy = (
+                "name the labels that are good for a person as a set, as in "
+                f"favorable={{{good!r}}}, and all others are taken as unfavourable"
+            )
+        else:
+            remedy = f"give y as two, such as y == {good!r}"
         raise ValueError(
             f"y must have two labels, got {len(distinct)}: {listed(distinct)}. Only binary classification is "
-            f"supported. The type of the target is {type_of_target(values)}; name the labels that are good for a "
-            f"person as a set, favorable={{{distinct[-1]!r}, ...}}, and all others are taken as unfavourable"
+            f"supported. The type of the target is {kind}; {remedy}"
         )
     # Strings in a list get the type that NumPy gives them, as scikit-learn has it.
     return np.array(distinct, dtype=None if isinstance(y, list | tuple) else values.dtype)

@@ -1,10 +1,12 @@
 """Rows in Parquet files, one stretch after another, of the columns that are needed."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from eifffel._optional import import_optional
+from eifffel._validation import check_names
 from eifffel.exceptions import first_line
 from eifffel.rows.batches import Batch, LocalBatches
 from eifffel.rows.columns import TableColumns
@@ -15,9 +17,8 @@ ROWS_PER_BATCH = 1 << 17
 
 def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
     """Files, or those of a folder, in the order of their names; what is wrong with one is told before any is read."""
-    arrow, dataset_of = (
-        import_optional(name, "reading Parquet files needs") for name in ("pyarrow", "pyarrow.dataset")
-    )
+    modules = ("pyarrow", "pyarrow.dataset", "pyarrow.parquet")
+    arrow, dataset_of, parquet = (import_optional(name, "reading Parquet files needs") for name in modules)
     import_optional("pandas", "reading Parquet files needs")
     for path in paths:
         if ":/" in str(path):
@@ -32,6 +33,9 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
         given = paths[0] if len(paths) == 1 else [str(path) for path in paths]
         dataset = dataset_of.dataset(given, format="parquet", partitioning="hive")
     except arrow.ArrowInvalid as error:
+        with suppress(arrow.ArrowInvalid):  # what cannot be read is told below
+            for file in _list_files(paths):
+                check_names(str(file), parquet.read_schema(file).names)
         raise ValueError(
             f"{called} is not in Parquet format, or is damaged ({first_line(error)}). For other files, give a "
             "function that reads them in batches, as in X=lambda: pandas.read_csv('people.csv', chunksize=100_000)"
@@ -40,6 +44,8 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
     files = list(dataset.get_fragments())
     if not files:
         raise ValueError(f"there are no Parquet files in {called}")
+    for file in files:
+        check_names(file.path, file.physical_schema.names)
     try:
         named.check(columns)
         features = named.find_features(columns)
@@ -75,6 +81,11 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
             yield cut()
 
     return LocalBatches(lambda: read(with_features=True), lambda: read(with_features=False))
+
+
+def _list_files(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        yield from sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
 
 
 def _common_field(name: str, files: Sequence[Any], schema: Any, arrow: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,7 @@ def read_rows(
 
     ``features`` names the columns of a model that does not know their names, and ``what`` names ``X`` in errors.
     """
-    check_table(X)
-    if type(X).__module__.split(".")[0] == "dask":
-        raise TypeError(
-            f"{what} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
-            "which go to where its partitions are"
-        )
+    check_table(X, what)
     named = find_columns(model, y, sensitive_features, sample_weight, features, X if _is_table(X) else None)
     files = [X] if isinstance(X, str | os.PathLike) else X
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
@@ -86,7 +80,8 @@ def _read_batches(read: Callable[[], Any], named: TableColumns | None) -> LocalB
             if named is not None:
                 yield do_named(named.cut_batch, Batch(batch, None, None, None, where))
             elif isinstance(batch, tuple | list) and len(batch) in (3, 4):
-                yield replace(Batch(*batch), where=where)
+                rows, y, sensitive_features, *weight = batch
+                yield Batch(rows, y, sensitive_features, weight[0] if weight else None, where)
             else:
                 size = f" of {len(batch)} entries" if isinstance(batch, tuple | list) else ""
                 raise TypeError(

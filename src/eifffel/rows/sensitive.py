@@ -8,7 +8,16 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import check_aligned, check_length, read_column, set_index, sort_values
+from eifffel._validation import (
+    check_aligned,
+    check_at_hand,
+    check_length,
+    check_names,
+    column_names,
+    read_column,
+    set_index,
+    sort_values,
+)
 
 ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
 MISSING = (ERROR, OWN_GROUP, DROP)
@@ -99,23 +108,21 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
         raise ValueError(
             "sensitive_features is missing; pass the group of each row, such as sensitive_features=df['sex']"
         )
-    if isinstance(sensitive_features, list) and sensitive_features and isinstance(sensitive_features[0], tuple | list):
+    if isinstance(sensitive_features, list) and sensitive_features and isinstance(sensitive_features[0], list):
         sensitive_features = _as_array(sensitive_features)
     if isinstance(sensitive_features, Mapping):
-        columns = [(str(name), column) for name, column in sensitive_features.items()]
+        columns = [(str(name), _keep_tuples(column)) for name, column in sensitive_features.items()]
     else:
-        names = [] if isinstance(sensitive_features, np.ndarray) else list(getattr(sensitive_features, "columns", []))
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"sensitive_features has more than one column named {name!r}; rename them")
+        check_at_hand("sensitive_features", sensitive_features)
+        check_names("sensitive_features", column_names(sensitive_features))
         frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
             columns = [(str(series.name), series.to_native()) for series in frame.iter_columns()]
         elif isinstance(frame, nw.Series):
             columns = [(str(frame.name or ""), sensitive_features)]
         else:
-            columns = [("", sensitive_features)]
-            array = sensitive_features
+            array = _keep_tuples(sensitive_features)
+            columns = [("", array)]
             if isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] > 1:
                 columns = [("", array[:, k]) for k in range(array.shape[1])]
     if not columns:
@@ -149,8 +156,17 @@ def name_column(what: str, name: str) -> str:
     return f"{what} ({name})" if name else what
 
 
+def _keep_tuples(column: Any) -> Any:
+    """A list of tuples as a column of them, each a group; NumPy would make columns of their parts."""
+    if not (isinstance(column, list | tuple) and column and isinstance(column[0], tuple)):
+        return column
+    array = np.empty(len(column), object)
+    array[:] = column
+    return array
+
+
 def _as_array(rows: Any) -> np.ndarray:
-    """Rows of several values as a table of them."""
+    """Lists of several values as a table of them."""
     if len({len(row) for row in rows}) > 1:
         raise ValueError("sensitive_features has rows of several lengths; give each row one value of each attribute")
     table = np.empty((len(rows), len(rows[0]) if rows else 0), object)
@@ -160,8 +176,18 @@ def _as_array(rows: Any) -> np.ndarray:
 
 
 def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], np.ndarray]:
-    """What `read_column` gives of a column of groups; bands of numbers, as pandas cuts them, by their names."""
+    """What `read_column` gives of a column of groups; bands of numbers, as pandas cuts them, by their names.
+
+    Tuples are of plain values, as what is stored must be.
+    """
     found, distinct, gaps = read_column(what, column, gaps=missing != ERROR, remedy=REMEDY)
+    if any(isinstance(value, tuple) for value in distinct):
+        plain = {value: tuple(_as_plain(part) for part in value) for value in distinct}
+        return _keep_tuples([plain[value] for value in found]), list(plain.values()), gaps
     if any(type(value).__name__ == "Interval" for value in distinct):
         return np.array([str(value) for value in found], object), [str(value) for value in distinct], gaps
     return found, distinct, gaps
+
+
+def _as_plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import frexp, ldexp, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eifffel._parallel import Bar
-from eifffel._validation import check_length, listed, read_column, sort_values
+from eifffel._validation import check_at_hand, check_length, listed, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
-from eifffel.rows.groups import INTERSECTION, Groups, check_few
+from eifffel.rows.groups import INTERSECTION, Groups, check_few, look_up
 from eifffel.rows.sensitive import (
     ColumnValues,
     ReadColumn,
@@ -23,22 +23,27 @@ from eifffel.rows.sensitive import (
 
 # More labels are a mistake, such as a column of amounts.
 MOST_LABELS = 1000
+# Rounding to whole units changes a weight of so many by a thousandth at most.
+LEAST_UNITS = 500
 
 
 class WeightScale(NamedTuple):
-    """What decides in which units sample weights are counted."""
+    """What decides in which units sample weights are counted; ``smallest`` is that of those above 0."""
 
+    smallest: float
     largest: float
     divisor: float
     n_rows: int
 
     @classmethod
     def of(cls, weight: np.ndarray) -> "WeightScale":
-        return cls(float(weight.max()), common_divisor(weight), len(weight))
+        smallest = float(weight.min(where=weight > 0, initial=np.inf))
+        return cls(smallest, float(weight.max()), common_divisor(weight), len(weight))
 
     def join(self, other: "WeightScale") -> "WeightScale":
         divisor = common_divisor(np.array([self.divisor, other.divisor]))
-        return WeightScale(max(self.largest, other.largest), divisor, self.n_rows + other.n_rows)
+        smallest, largest = min(self.smallest, other.smallest), max(self.largest, other.largest)
+        return WeightScale(smallest, largest, divisor, self.n_rows + other.n_rows)
 
     @property
     def unit(self) -> float:
@@ -46,8 +51,38 @@ class WeightScale(NamedTuple):
 
         Whole or equal weights so become small integers, with which scoring is exact.
         """
-        digits = 62 - int(np.ceil(np.log2(self.largest) + np.log2(self.n_rows)))
-        return max(self.divisor, float(np.ldexp(1.0, -digits)))
+        return max(self.divisor, self._finest)
+
+    @property
+    def _finest(self) -> float:
+        """The smallest power of two as unit with which sums of all rows fit 63 bits."""
+        mantissa, exponent = frexp(self.largest)
+        together = int(ldexp(mantissa, 53)) * self.n_rows
+        return ldexp(1.0, exponent - 53 + (together - 1).bit_length() - 62)
+
+    def check(self, rows: str) -> None:
+        """Raise if no weight is above 0, or if they are too far apart or too large to be counted.
+
+        Each must be counted to within a thousandth of itself, for a group may have no others; those that one unit
+        divides are counted as they are.
+        """
+        what = f"sample_weight of {rows}"
+        if self.largest == 0:
+            raise ValueError(f"{what} is zero for every row")
+        ranges = f"{what} ranges from {self.smallest:.6g} to {self.largest:.6g}"
+        least = LEAST_UNITS * self._finest
+        if self.divisor < self._finest and self.smallest < least:
+            raise ValueError(
+                f"{ranges}; beside weights that large, of {self.n_rows} rows, those from {least:.6g} on can be counted "
+                "to within a thousandth of themselves. Make the largest smaller, or give rows that hardly count a "
+                "weight of 0"
+            )
+        most = np.finfo(np.float64).max / self.n_rows
+        if self.largest > most:
+            raise ValueError(
+                f"{ranges}; of {self.n_rows} rows, weights up to {most:.3g} have a sum that is a number. Divide all by "
+                "one number, which changes no rate"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +146,8 @@ def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 
     )
     if found is None:
         raise ValueError(f"there are no rows: {rows} are empty")
-    if found.scale is not None and found.scale.largest == 0:
-        raise ValueError(f"sample_weight of {rows} is zero for every row")
+    if found.scale is not None:
+        found.scale.check(rows)
     if not any(found.tally.values()):
         raise ValueError(f"no row of {rows} has a group; give rows whose group is known")
     return found
@@ -181,6 +216,7 @@ def read_batch(batch: Batch, missing: str, rows: str) -> ReadBatch:
 
 def check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
     """Sample weights as numbers, one per row."""
+    check_at_hand(f"sample_weight of {rows}", sample_weight)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -207,8 +243,7 @@ def _place(found: np.ndarray, values: list[Any]) -> np.ndarray:
     """Where each of the values that were found stands among the sorted ones."""
     if found.dtype.kind in "biufc":
         return np.searchsorted(np.array(values, found.dtype), found)
-    places = {value: place for place, value in enumerate(values)}
-    return np.fromiter((places[value] for value in found.tolist()), np.int64, len(found))
+    return look_up(found, values)
 
 
 def _join_first(a: dict[tuple[str, Any], str], b: dict[tuple[str, Any], str]) -> dict[tuple[str, Any], str]:
