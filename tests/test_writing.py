@@ -5,6 +5,7 @@ import stat
 
 import pytest
 
+from eifffel._interrupts import unfinished
 from eifffel._writing import write_whole
 
 
@@ -42,3 +43,12 @@ def test_what_fails_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
         write_whole(tmp_path / "a", "new")
     assert (tmp_path / "a").read_text() == "old"
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_who_ends_the_process_at_once_knows_what_is_unfinished(tmp_path, monkeypatch):
+    known = []
+    replace = os.replace
+    monkeypatch.setattr("os.replace", lambda one, other: (known.append({str(one)} == unfinished), replace(one, other)))
+    write_whole(tmp_path / "a", "")
+    assert known == [True]
+    assert unfinished == set()

@@ -4,12 +4,15 @@ import os
 import secrets
 from pathlib import Path
 
+from eifffel._interrupts import unfinished
+
 UNFINISHED = ".part"
 
 
 def write_whole(path: Path, content: str | bytes, *, overwrite: bool = True) -> None:
     """Write under a temporary name in the same folder, and rename: a reader never sees half of it."""
     temporary = path.with_name(f".{secrets.token_hex(8)}{UNFINISHED}")
+    unfinished.add(str(temporary))
     try:
         with open(temporary, "xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
@@ -19,6 +22,8 @@ def write_whole(path: Path, content: str | bytes, *, overwrite: bool = True) -> 
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        unfinished.discard(str(temporary))
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:

@@ -41,8 +41,8 @@ def reproduce(
     try:
         results = planned.run()
     except KeyboardInterrupt:
-        shared.say_error(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(shared.INTERRUPTED) from None
+        kept = f"finished runs are kept in {out}, and the same command goes on from there"
+        raise KeyboardInterrupt(kept) from None
     if json:
         say_json({"runs": len(results.runs()), "out": str(out)})
     elif not quiet:
