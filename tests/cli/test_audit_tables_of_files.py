@@ -163,7 +163,10 @@ MISTAKES = [
         "--favorable names every decision of 'no', 'withdrew'",
     ),
     (DECISIONS, "--sensitive is needed: name the column of groups"),
-    ((*DECISIONS[:-2], "--sensitive", "sex"), "--favorable is needed: which decisions of column 'hired', 'no', 'with"),
+    (
+        (*DECISIONS[:-2], "--sensitive", "sex"),
+        "--favorable is needed: which decision of column 'hired' is good for a person, 'no' (",
+    ),
     ((*DECISIONS[:-1], "si", "--sensitive", "sex"), "--favorable: column 'hired' has no 'si'; it has 'no', 'withdrew'"),
     (
         ("audit", "people.csv", "--decision", "hird", "--sensitive", "sex"),

@@ -24,7 +24,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with the data sets' files; by default the one that EIFFFEL_DATA names."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time; by default one per core.", min=1)] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Runs at a time; by default one per core.", min=1, callback=shared.check_jobs),
+    ] = None,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
     debug: shared.Debug = False,
