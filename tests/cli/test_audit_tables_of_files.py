@@ -102,7 +102,19 @@ def test_people_of_unknown_category_are_counted_where_rows_are_dropped(folder):
 
 
 def test_a_model_has_tables_too(folder):
-    words = ("audit", "model.skops", "people.csv", "--sensitive", "sex", "--table", "ll144", "--json", "--quiet")
+    words = (
+        "audit",
+        "model.skops",
+        "people.csv",
+        "--favorable",
+        "1",
+        "--sensitive",
+        "sex",
+        "--table",
+        "ll144",
+        "--json",
+        "--quiet",
+    )
     table = json.loads(run_here(*words, "--owner", "HR", cwd=folder).stdout)
     headings = [block["heading"] for block in table["blocks"]]
     assert headings == [
