@@ -33,7 +33,7 @@ LAYERS = [
     ["rows.sensitive"],
     ["_interval_kernels"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
-    ["exceptions"],
+    ["_interrupts", "exceptions"],
 ]
 ROOT = Path(eifffel.__file__).parent
 LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}

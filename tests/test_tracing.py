@@ -182,6 +182,10 @@ LABELS = np.array(["no", "yes"])
         ({"sensitive_features": ["a", 1] * 100}, "mixes values of several types: 'a', 1"),
         ({"n_jobs": "2"}, "n_jobs must be None or an integer other than 0, got '2'"),
         ({"n_jobs": 0}, "n_jobs must be None or an integer other than 0, got 0"),
+        (
+            {"n_jobs": 10**6},
+            r"n_jobs must be [\d,]+ at most here, 64 for each core \(\d+\), got 1000000; as many as",
+        ),
         ({"sensitive_features": np.array(["a", 1] * 100, object)}, "mixes values of several types: 'a', 1"),
         ({"sensitive_features": s.astype("datetime64[s]")}, "must be numbers, booleans or strings, got datetime64"),
         (

@@ -2,8 +2,7 @@
 
 import sys
 
-from eifffel._optional import import_optional
-from eifffel._version import __version__
+from eifffel._interrupts import end_guard, guard
 
 # What the command line is made with; each comes with the extra cli.
 NEEDED = ("typer", "rich", "pandas", "skops")
@@ -11,6 +10,10 @@ NEEDED = ("typer", "rich", "pandas", "skops")
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    guard()  # before anything is imported that takes time
+    from eifffel._optional import import_optional
+    from eifffel._version import __version__
+
     if sys.argv[1:] == ["--version"]:  # without waiting for all that a command needs
         print(f"eifffel {__version__}")
         return
@@ -25,9 +28,7 @@ def main() -> None:
         code = run()
     except ModuleNotFoundError as error:
         sys.exit(f"eifffel: {error}")
-    except KeyboardInterrupt:  # while it is still starting
-        print("eifffel: interrupted", file=sys.stderr)
-        code = 130
+    end_guard()
     sys.exit(code)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
+from joblib import cpu_count
 
 SHOWN = 5
 # What files of pickles end in.
@@ -16,6 +17,8 @@ PICKLES = ("joblib", "pkl", "pickle")
 FRAMES = (nw.DataFrame, nw.LazyFrame)
 # How lazy frames give their rows: polars, Dask, Spark, DuckDB.
 LOADERS = ("compute", "toPandas", "df", "collect")
+# More threads than this for each core make no sense, whatever they wait for.
+JOBS_A_CORE = 64
 
 
 def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool = False) -> None:
@@ -152,9 +155,15 @@ def _as_numbers(column: np.ndarray) -> np.ndarray:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Raise unless ``n_jobs`` is ``None`` or an integer other than 0."""
+    """Raise unless ``n_jobs`` is ``None`` or an integer other than 0, and not far more than there are cores."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
+    n_cores = cpu_count()
+    if n_jobs is not None and n_jobs > JOBS_A_CORE * n_cores:
+        raise ValueError(
+            f"n_jobs must be {JOBS_A_CORE * n_cores:,} at most here, {JOBS_A_CORE} for each core ({n_cores}), got "
+            f"{n_jobs!r}; as many as there are cores is fastest"
+        )
 
 
 def check_step(step: Any, n_steps: int) -> int:

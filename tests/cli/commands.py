@@ -9,7 +9,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 
 COMMAND = [sys.executable, "-m", "eifffel"]
 
-BAR = re.compile(r"\w+: +\d+%\|")
+BAR = re.compile(r"[\w. ]+: +\d+%\|")
 
 
 def run(*arguments, **options):
@@ -28,13 +28,13 @@ def run_here(*arguments, cwd):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def start(words, **options):
+def start(words, command=COMMAND, **options):
     """Start a command that hears Ctrl-C, also where whoever runs the tests in the background made them deaf to it."""
 
     def hear():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    return subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, preexec_fn=hear, **options)
+    return subprocess.Popen([*command, *words], stderr=subprocess.PIPE, preexec_fn=hear, **options)
 
 
 def error_of(done):

@@ -1,18 +1,19 @@
 """eifffel reproduce, and what all commands have in common."""
 
 import ast
+import os
 import re
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from commands import run, start
+from commands import BAR, run, start
 
 import eifffel
-from eifffel import __main__
 from eifffel.experiments import Results
 from eifffel.experiments._summary import Runs
 from real_data import needs_real_data
@@ -63,10 +64,11 @@ def test_files_of_somebody_elses_are_not_overwritten(tmp_path):
     assert (tmp_path / "README.md").read_text() == "mine"
 
 
-def test_without_typer_it_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "typer", None)
-    with pytest.raises(SystemExit, match=r"needs typer; install it with: pip install 'eifffel\[cli\]'"):
-        __main__.main()
+def test_without_typer_it_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from eifffel.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr == "eifffel: the command line needs typer; install it with: pip install 'eifffel[cli]'\n"
 
 
 @needs_real_data
@@ -119,6 +121,25 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
     rows = kept.read_text().splitlines()
     assert set(before.decode().splitlines()) <= set(rows), "nothing finished was made again"
     assert len(Results.read(kept).runs()) == 12
+
+
+@needs_real_data
+def test_ctrl_c_in_a_terminal_reaches_the_processes_of_the_runs_too(tmp_path):
+    """They say nothing of it, at their start nor at work: the command does."""
+    words = ["reproduce", "--quick", "--data", "compas", "--seeds", "6", "--jobs", "2", "--out", "out"]
+    for moment in (0, 0.5, 2):
+        process = start(words, cwd=tmp_path, start_new_session=True)
+        said = b""
+        while b"runs:" not in said:
+            part = os.read(process.stderr.fileno(), 1000)
+            assert part, "it ended by itself"
+            said += part
+        time.sleep(moment)
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=60)
+        lines = [line for line in (said + rest).decode().replace("\r", "\n").splitlines() if not BAR.match(line)]
+        kept = "eifffel: interrupted; finished runs are kept in out, and the same command goes on from there"
+        assert (process.returncode, [line for line in lines if line.strip()]) == (130, [kept])
 
 
 def test_what_is_put_into_words_of_the_command_line_is_said_somewhere():

@@ -102,7 +102,19 @@ def test_people_of_unknown_category_are_counted_where_rows_are_dropped(folder):
 
 
 def test_a_model_has_tables_too(folder):
-    words = ("audit", "model.skops", "people.csv", "--sensitive", "sex", "--table", "ll144", "--json", "--quiet")
+    words = (
+        "audit",
+        "model.skops",
+        "people.csv",
+        "--favorable",
+        "1",
+        "--sensitive",
+        "sex",
+        "--table",
+        "ll144",
+        "--json",
+        "--quiet",
+    )
     table = json.loads(run_here(*words, "--owner", "HR", cwd=folder).stdout)
     headings = [block["heading"] for block in table["blocks"]]
     assert headings == [
@@ -163,7 +175,10 @@ MISTAKES = [
         "--favorable names every decision of 'no', 'withdrew'",
     ),
     (DECISIONS, "--sensitive is needed: name the column of groups"),
-    ((*DECISIONS[:-2], "--sensitive", "sex"), "--favorable is needed: which decisions of column 'hired', 'no', 'with"),
+    (
+        (*DECISIONS[:-2], "--sensitive", "sex"),
+        "--favorable is needed: which decision of column 'hired' is good for a person, 'no' (",
+    ),
     ((*DECISIONS[:-1], "si", "--sensitive", "sex"), "--favorable: column 'hired' has no 'si'; it has 'no', 'withdrew'"),
     (
         ("audit", "people.csv", "--decision", "hird", "--sensitive", "sex"),

@@ -200,10 +200,11 @@ def test_a_model_of_0_and_1_takes_a_table_of_words(folder, command):
     summary = json.loads(done.stdout)
     assert summary["favorable"] == "yes"
     assert summary["overall"]["after"]["accuracy"]["value"] > 0.7
+    n_no = (table["granted"] == "no").sum()
     for favorable, message in (
         (("--favorable", "no"), "--favorable no is taken as what the model's 1 stands for, and the model then decides"),
-        (("--favorable", "Yes"), "--favorable: column 'granted' has no 'Yes'; it has 'no', 'yes'"),
-        ((), "--favorable is needed: the labels of column 'granted' are 'no', 'yes', and those of the model 0 and 1"),
+        (("--favorable", "Yes"), "--favorable: column 'granted' has no 'Yes'; did you mean 'yes'? It has 'no', 'yes'"),
+        ((), f"--favorable is needed: which label of column 'granted' is good for a person, 'no' ({n_no:,} rows) or"),
     ):
         wrong = (*words[:2], *favorable, *words[4:])
         assert error_of(run(command, "plain.skops", "people.csv", *wrong, *more, cwd=folder)).startswith(message)

@@ -19,7 +19,7 @@ people = make_biased_classification(1500, random_state=0)
 X, y = people.data, people.target
 NAMES = ["job type_self employed", "age <30", *[f"f {k}" for k in range(2, X.shape[1])]]
 TABLE = pd.DataFrame(X, columns=NAMES).assign(label=y, sex=np.where(people.sensitive == 1, "m", "f"))
-WHAT = ("--target", "label", "--sensitive", "sex")
+WHAT = ("--target", "label", "--favorable", "1", "--sensitive", "sex")
 
 
 @pytest.fixture

@@ -25,7 +25,20 @@ def folder(tmp_path_factory):
 
 
 def flip(folder, *options):
-    words = ["flip", "model.json", "people.csv", "--target", "paid", "--sensitive", "sex", "--jobs", "1", "--overwrite"]
+    words = [
+        "flip",
+        "model.json",
+        "people.csv",
+        "--target",
+        "paid",
+        "--favorable",
+        "1",
+        "--sensitive",
+        "sex",
+        "--jobs",
+        "1",
+        "--overwrite",
+    ]
     return run_here(*words, "--epsilon", "0.3", "--out", "fair.skops", *options, cwd=folder)
 
 
@@ -42,7 +55,7 @@ def test_it_asks_and_is_answered(folder):
 @pytest.mark.parametrize("command", ["flip", "path"])
 def test_named_constraints_are_refused(folder, command):
     out = ["--out", "fair.skops", "--overwrite"] if command == "flip" else []
-    words = [command, "model.json", "people.csv", "--target", "paid", "--sensitive", "sex", *out]
+    words = [command, "model.json", "people.csv", "--target", "paid", "--favorable", "1", "--sensitive", "sex", *out]
     done = run_here(*words, "--monotone", "arrears:-1,income:+1", "--quiet", cwd=folder)
     assert "this Booster is monotone in 'arrears' (falling), 'income' (rising), and editing" in error_of(done)
 

@@ -6,8 +6,9 @@ from typing import Any
 import typer
 from typer.main import get_command
 
+from eifffel._interrupts import INTERRUPTED
 from eifffel.cli import _audit, _datasets, _demo, _explain, _export, _fit, _flip, _path, _predict, _reproduce
-from eifffel.cli._app import BAD_INPUT, INTERRUPTED, add_commands, app, say_error
+from eifffel.cli._app import BAD_INPUT, add_commands, app, say_error
 
 # Every mistake in arguments is one of these; where the class is defined differs between versions of typer.
 UsageError: Any = typer.BadParameter.__mro__[1]

@@ -12,12 +12,14 @@ from typing import Annotated, Any
 
 import typer
 
+from eifffel._interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible, end_guard
+from eifffel._validation import check_n_jobs
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
 from eifffel.cli._progress import UntilClosed
 from eifffel.exceptions import PickleWarning
 
-BROKEN, BAD_INPUT, NOT_MET, INTERRUPTED = 1, 2, 3, 130
+BROKEN, BAD_INPUT, NOT_MET = 1, 2, 3
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -144,7 +146,18 @@ Direction = Annotated[
 TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
 SelectionSize = Annotated[float, typer.Option(help="Share of the other rows that the step is chosen on.")]
 Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1)]
+
+
+def check_jobs(jobs: int | None) -> int | None:
+    """Raise if there are far more jobs than cores."""
+    try:
+        check_n_jobs(jobs)
+    except ValueError as error:
+        raise typer.BadParameter(str(error).removeprefix("n_jobs ")) from None
+    return jobs
+
+
+Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1, callback=check_jobs)]
 
 
 Command = Callable[..., None]
@@ -175,14 +188,16 @@ def add_commands(*commands: Command) -> None:
 def user_errors(debug: bool) -> Iterator[None]:
     """Say in one line what is wrong with what the user gave, or that the fault is ours."""
     try:
-        yield
+        with Interruptible():
+            yield
     except typer.Exit:
         raise
     except BrokenPipeError:  # whoever reads has heard enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, for what Python would still flush
         raise typer.Exit(0) from None
-    except KeyboardInterrupt:
-        say_error("interrupted; no file was left half written")
+    except KeyboardInterrupt as error:
+        end_guard()
+        say_error(f"interrupted; {str(error) or NOTHING_HALF_WRITTEN}")
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         if debug:

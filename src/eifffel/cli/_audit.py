@@ -12,7 +12,6 @@ from eifffel.cli._editing import (
     describe,
     known_rows,
     known_task,
-    say_assumed,
     say_of_rows,
     stored_about,
     trained_on,
@@ -206,11 +205,9 @@ def summarize_stored(
     task = known_task(model, **compared)
     labels_needed = compared["target"] is not None
     wanted: dict[str, Any] = {"labels_needed": labels_needed, "to_learn": False, **reading}
-    table, task = read_rows(model, data, task, verbose=not quiet, **wanted)
+    table, task = read_rows(model, data, task, record=find_record(model), verbose=not quiet, **wanted)
     if not quiet:
         say_of_rows(model, data)
-        if find_record(model) is None:
-            say_assumed(table, task)
     about = describe(data, table, **said_before(model, said))
     return summarize(
         model,

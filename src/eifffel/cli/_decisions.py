@@ -9,8 +9,7 @@ import pandas as pd
 
 from eifffel.cli._editing import describe, known_task
 from eifffel.cli._files import read_table, split_names
-from eifffel.cli._printing import say_note
-from eifffel.cli._tables import SHOWN, column_values, cut_table, find_column, match_value
+from eifffel.cli._tables import column_values, cut_table, find_column, match_value, need_favorable
 from eifffel.report import summarize_decisions
 
 
@@ -50,12 +49,10 @@ def summarize_column(
         keep_sensitive=True,
         drop_missing=reading["drop_missing"],
         to_learn=False,
+        favorable_needed=False,  # it may name several
         target_option="--decision",
     )
     assert table.y is not None
-    favorable = _find_good(compared["favorable"], table.y, decision)
-    if favorable is None and not quiet:
-        say_note(f"1 of column {decision!r} is taken as good for a person; say --favorable 0 if it is not")
     target = compared["target"]
     return summarize_decisions(
         table.y,
@@ -64,7 +61,7 @@ def summarize_column(
         scores=None if score is None else _numbers(table.X[find_column(table.X, score, "--score", data)], score, data),
         rows=f"rows of {data.name}",
         **measured,
-        favorable=favorable,
+        favorable=_find_good(compared["favorable"], table.y, decision),
         privileged=table.privileged,
         constraint=compared["constraint"],
         combine=task.combine,
@@ -77,16 +74,10 @@ def summarize_column(
     )
 
 
-def _find_good(text: str | None, decisions: np.ndarray, column: str) -> set[Any] | None:
+def _find_good(text: str | None, decisions: np.ndarray, column: str) -> set[Any]:
     """The decisions that --favorable names: one, or several separated by commas."""
     if text is None:
-        found = sorted(set(decisions.tolist()), key=str)
-        if not set(found) <= {0, 1}:
-            names = ", ".join(repr(str(value)) for value in found[:SHOWN])
-            raise ValueError(
-                f"--favorable is needed: which decisions of column {column!r}, {names}, are good for a person"
-            )
-        return None
+        raise need_favorable(f"decision of column {column!r}", decisions)
     if not split_names(text):
         raise ValueError(f"--favorable names no decision, got {text!r}; name those that are good for a person")
     texts = [text] if text in map(str, decisions.tolist()) else split_names(text)  # it may have a comma in it

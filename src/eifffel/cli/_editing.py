@@ -17,7 +17,7 @@ from eifffel._validation import check_choice, check_fraction
 from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task
+from eifffel.cli._tables import Labelled, Task, is_spelt
 from eifffel.constraints import check_constraint, make_constraint
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import render_json, summarize
@@ -224,16 +224,6 @@ def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any)
     }
 
 
-def say_assumed(table: Labelled, task: Task) -> None:
-    """Say which label is taken as the good one where nobody said it."""
-    if task.favorable is None and table.y is not None and task.labels is None:
-        bad, good = check_binary_labels(table.y).tolist()
-        say_note(
-            f"{good} of column {task.target!r} is taken as the label that is good for a person; say --favorable {bad} "
-            "if it is not"
-        )
-
-
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
     made = made_from(model, data)
@@ -339,7 +329,7 @@ def known_task(model: Any, **given: Any) -> Task:
     if known.get("sensitive") is None:
         raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
     labels = known.get("labels")
-    if labels is not None and known.get("favorable") not in (None, labels[1]):
+    if labels is not None and not (known.get("favorable") is None or is_spelt(labels[1], known["favorable"])):
         raise ValueError(f"--favorable must be {labels[1]!r}, for which the model was trained; leave it out")
     if given.get("sensitive") is not None and given.get("privileged") is None:
         known["privileged"] = None  # of other groups

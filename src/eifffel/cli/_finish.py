@@ -1,6 +1,7 @@
 """What commands do last: write files, print, exit."""
 
 from collections.abc import Callable, Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,10 @@ def check_targets(
     if audit is not None:
         check_audit_name(audit)
     for path in wanted:
-        if any(given is not None and path.resolve() == given.resolve() for given in reads):
+        if any(given is not None and realpath(path) == realpath(given) for given in reads):
             raise ValueError(f"'{path}' is read, and would be written over; name another file")
         check_target(path, overwrite=overwrite)
-    if len({path.resolve() for path in wanted}) < len(wanted):
+    if len(set(map(realpath, wanted))) < len(wanted):
         raise ValueError(f"two files are to be written to '{wanted[0]}'; name them differently")
 
 

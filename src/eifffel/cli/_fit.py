@@ -1,26 +1,38 @@
 """eifffel fit: a table -> a fair model."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 
 from eifffel._validation import check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_compared, describe, edit, read_bounds, say_assumed
+from eifffel.cli._editing import check_compared, describe, edit, read_bounds
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
-from eifffel.cli._printing import say
+from eifffel.cli._printing import say, say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, code_labels, cut_table, find_good
-from eifffel.cli._training import AVERAGED, CODED_LABELS, MAX_CATEGORIES, MODELS, as_trained, split_columns, train
+from eifffel.cli._training import (
+    AVERAGED,
+    CODED_LABELS,
+    MAX_CATEGORIES,
+    MODELS,
+    as_trained,
+    find_stray_words,
+    split_columns,
+    train,
+)
 from eifffel.ensembles import AveragedView, BoostedView
-from eifffel.rows.labels import check_binary_labels
 from eifffel.strategies import ANY, AUTO, resolve_strategy
 
 Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]
+# Columns that are told of, each in a line.
+SHOWN = 3
 KeepSensitive = Annotated[
     bool,
     typer.Option("--keep-sensitive", help="Keep the sensitive column among the features, so that trees see the group."),
@@ -89,11 +101,9 @@ def fit(
     table = cut_table(frame, task, data, drop=dropped, keep_sensitive=keep_sensitive, drop_missing=drop_missing)
     if table.X.shape[1] == 0:
         raise ValueError(f"'{data}' has no column left to be a feature; name fewer in --drop")
-    if table.favorable is None:
-        check_default_favorable(table, target)
-    table = replace(table, X=as_trained(table.X, *split_columns(table.X)))
     if verbose:
-        say_assumed(table, task)
+        say_of_words(frame, split_columns(table.X)[1])
+    table = replace(table, X=as_trained(table.X, *split_columns(table.X)))
     if verbose and not json:
         say_of_columns(table, data)
     if model in CODED_LABELS and task.labels is None:
@@ -120,13 +130,17 @@ def fit(
     exit_unless_met(edited, quiet=quiet)
 
 
-def check_default_favorable(table: Labelled, target: str) -> None:
-    """Raise unless the labels say by themselves which is the good one."""
-    assert table.y is not None
-    classes = check_binary_labels(table.y).tolist()
-    if classes not in ([0, 1], [-1, 1]):
-        shown = " or ".join(repr(str(label)) for label in classes)
-        raise ValueError(f"--favorable is needed: which label of column {target!r} is good for a person, {shown}?")
+def say_of_words(frame: pd.DataFrame, categories: Sequence[str]) -> None:
+    """Which columns became categories by a few words among their numbers."""
+    stray = find_stray_words(frame, categories)
+    for name, (n_words, first) in list(stray.items())[:SHOWN]:
+        more = f", the first of {n_words:,} words" if n_words > 1 else ""
+        say_note(
+            f"column {name!r} has {str(frame[name].iloc[first])!r} in row {first + 1:,}{more}, so that its numbers are "
+            "taken as categories; make that a number, or leave it empty where it is not known"
+        )
+    if len(stray) > SHOWN:
+        say_note(f"{len(stray) - SHOWN:,} more columns have words among their numbers")
 
 
 def say_of_columns(table: Labelled, data: Path) -> None:

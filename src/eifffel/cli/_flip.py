@@ -12,7 +12,6 @@ from eifffel.cli._editing import (
     edit,
     read_bounds,
     read_monotone,
-    say_assumed,
     say_of_bounds,
     say_of_rows,
     trained_on,
@@ -95,7 +94,6 @@ def flip(
     about = describe(data, table, intended_use)
     check_unseen(stored, data, about, bounds, quiet=quiet)
     if not quiet:
-        say_assumed(table, task)
         say_of_bounds(stored, bounds)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(

@@ -24,7 +24,10 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with the data sets' files; by default the one that EIFFFEL_DATA names."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Runs at a time; by default one per core.", min=1)] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Runs at a time; by default one per core.", min=1, callback=shared.check_jobs),
+    ] = None,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
     debug: shared.Debug = False,
@@ -41,8 +44,8 @@ def reproduce(
     try:
         results = planned.run()
     except KeyboardInterrupt:
-        shared.say_error(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(shared.INTERRUPTED) from None
+        kept = f"finished runs are kept in {out}, and the same command goes on from there"
+        raise KeyboardInterrupt(kept) from None
     if json:
         say_json({"runs": len(results.runs()), "out": str(out)})
     elif not quiet:

@@ -10,7 +10,7 @@ from eifffel import load, undo
 from eifffel.cli._editing import known_task
 from eifffel.cli._files import is_table_name, read_table, split_names
 from eifffel.cli._printing import say
-from eifffel.cli._tables import Labelled, Task, cut_table, find_words
+from eifffel.cli._tables import Labelled, Task, cut_table, find_words, name_sets
 from eifffel.cli._training import features_for, trained_columns
 from eifffel.ensembles import read_classes, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
@@ -37,17 +37,21 @@ def read_for_edit(
     verbose: bool,
 ) -> tuple[Labelled, Task, Any]:
     """The rows to edit a model on, what is decided about them, and the model as it was before any edit."""
-    task = known_task(model, **given)
+    task, record = known_task(model, **given), find_record(model)
     if task.target is None:
         raise ValueError("--target is needed: the model does not say which column holds the labels")
-    if find_record(model) is not None and not quiet:
+    if record is not None and record["label_sets"] is not None and task.labels is None and task.favorable is None:
+        task = name_sets(task, *record["label_sets"])
+    if record is not None and not quiet:
         say("The model was edited before; this starts from the original.")
     while find_record(model) is not None:
         model = undo(model)
     check_storable(model)
-    table, task = read_rows(
-        model, data, task, separator=separator, drop_missing=drop_missing, features=features, verbose=verbose
-    )
+    reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing, "features": features}
+    table, task = read_rows(model, data, task, record=record, verbose=verbose, **reading)
+    if table.favorable is None:
+        assert record is not None
+        table = replace(table, favorable=record["favorable"])
     return table, task, model
 
 
@@ -56,6 +60,7 @@ def read_rows(
     data: Path,
     task: Task,
     *,
+    record: dict[str, Any] | None,
     separator: str | None,
     drop_missing: bool,
     features: str | None,
@@ -63,11 +68,15 @@ def read_rows(
     labels_needed: bool = True,
     to_learn: bool = True,
 ) -> tuple[Labelled, Task]:
-    """The rows of a table as a stored model takes them, and the task, with what 0 and 1 stand for if they do."""
+    """The rows of a table as a stored model takes them, and the task, with what 0 and 1 stand for if they do.
+
+    ``record`` is that of the model's edit, if there was one, which knows what is favourable.
+    """
     known = trained_columns(model)
     frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
     given, classes = split_names(features), _classes(model)
-    found = find_words(frame, task) if classes == [0, 1] else task
+    in_record = record is not None and record["label_sets"] is not None
+    found = find_words(frame, task) if classes == [0, 1] and not in_record else task
     in_words, task = found is not task, found
     table = cut_table(
         frame,
@@ -78,6 +87,7 @@ def read_rows(
         labels_needed=labels_needed,
         to_learn=to_learn,
         classes=classes,
+        favorable_needed=record is None,
     )
     table = replace(table, X=features_for(model, table.X, data, given))
     if in_words:

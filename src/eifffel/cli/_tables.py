@@ -1,6 +1,7 @@
 """Frames cut into features, labels and groups, with errors that name the file, the column and the value."""
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -89,15 +90,23 @@ class Labelled:
     n_dropped: int
 
 
+def find_near(name: str, known: Sequence[str]) -> str | None:
+    """The name that was probably meant: one that differs in case or blanks alone, or else one that looks alike."""
+    same = [other for other in known if _plain(other) == _plain(name)]
+    return next(iter(same or difflib.get_close_matches(name, known, n=1)), None)
+
+
+def _plain(name: str) -> str:
+    return "".join(name.split()).casefold()
+
+
 def find_column(frame: pd.DataFrame, name: str, option: str, path: Path) -> str:
     """The column of that name; an error says which there are."""
     if name in frame.columns:
         return name
-    near = difflib.get_close_matches(name, frame.columns, n=1)
-    meant = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(
-        f"{option}: '{path}' has no column {name!r}{meant or '.'} It has {listed(list(frame.columns), SHOWN)}"
-    )
+    near = find_near(name, list(frame.columns))
+    meant = "." if near is None else f"; did you mean {near!r}?"
+    raise ValueError(f"{option}: '{path}' has no column {name!r}{meant} It has {listed(list(frame.columns), SHOWN)}")
 
 
 def cut_table(
@@ -111,12 +120,14 @@ def cut_table(
     labels_needed: bool = True,
     to_learn: bool = True,
     classes: Sequence[Any] = (),
+    favorable_needed: bool = True,
     target_option: str = "--target",
 ) -> Labelled:
     """Features, labels and groups of a table; a missing label or group is refused unless ``drop_missing``.
 
-    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows, and
-    ``target_option`` names the column of labels.
+    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows,
+    ``favorable_needed`` says that nothing but the task can say which label is good, and ``target_option`` names the
+    column of labels.
     """
     for name in drop:
         find_column(frame, name, "--drop", path)
@@ -124,7 +135,7 @@ def cut_table(
     if len(set(sensitive)) < len(sensitive):
         raise ValueError(f"--sensitive names a column twice: {task.sensitive!r}")
     columns = {}
-    if task.target is not None and (labels_needed or task.target in frame.columns):
+    if task.target is not None and (labels_needed or any(_plain(task.target) == _plain(name) for name in frame)):
         columns[target_option] = find_column(frame, task.target, target_option, path)
     if columns.get(target_option) in sensitive:
         raise ValueError(
@@ -172,6 +183,11 @@ def cut_table(
         known = y if y is not None and not classes else np.array(list(classes), object)
         where = "the model" if classes else f"column {columns[target_option]!r}"
         favorable = match_value(task.favorable, known, f"--favorable: {where}")
+    if task.labels is None and task.favorable is None and favorable_needed:
+        if y is not None:
+            raise need_favorable(f"label of column {columns[target_option]!r}", y)
+        if classes:
+            raise need_favorable("decision of the model", classes, in_rows=False)
     leave = {columns.get(target_option), *drop, *(() if keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
     return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
@@ -183,14 +199,23 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
         return task
     y = column_values(frame[task.target].dropna())
     known = set(map(str, y.tolist()))
-    good = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
-    if len(known) <= 2 or not set(good) <= known:
-        return task  # as it is, or refused for what it is
+    if len(known) <= 2:
+        return task
+    named = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
+    if not named:
+        raise ValueError(f"--favorable names no label, got {task.favorable!r}; name those that are good for a person")
+    good = [str(match_value(name, y, f"--favorable: column {task.target!r}")) for name in named]
     bad = sorted(known - set(good))
     if not bad:
         raise ValueError(f"--favorable names every label of column {task.target!r}; leave at least one out")
-    labels = (" or ".join(bad) if len(bad) <= SHOWN else "other", " or ".join(good))
-    return replace(task, favorable=labels[1], labels=labels, good=tuple(good), bad=tuple(bad))
+    return name_sets(task, good, bad)
+
+
+def name_sets(task: Task, good: Sequence[Any], bad: Sequence[Any]) -> Task:
+    """The task with the labels that are good for a person, and the others."""
+    sets = tuple(map(str, good)), tuple(map(str, bad))
+    labels = (" or ".join(sets[1]) if len(bad) <= SHOWN else "other", " or ".join(sets[0]))
+    return replace(task, favorable=labels[1], labels=labels, good=sets[0], bad=sets[1])
 
 
 def find_words(frame: pd.DataFrame, task: Task) -> Task:
@@ -202,10 +227,8 @@ def find_words(frame: pd.DataFrame, task: Task) -> Task:
     if len(known) != 2 or known <= {"0", "1", "True", "False"}:
         return task
     if task.favorable is None:
-        raise ValueError(
-            f"--favorable is needed: the labels of column {task.target!r} are {listed(sorted(known))}, and those of "
-            "the model 0 and 1; say which word stands for 1"
-        )
+        needed = need_favorable(f"label of column {task.target!r}", values)
+        raise ValueError(f"{needed} It is taken as what the model's 1 stands for")
     good = str(match_value(task.favorable, values, f"--favorable: column {task.target!r}"))
     (other,) = known - {good}
     return replace(task, favorable=good, labels=(other, good))
@@ -228,7 +251,9 @@ def _find_privileged(text: str, group: pd.DataFrame) -> Any:
         raise ValueError(f"--privileged must name the column of each group, as in sex=Male,race=White, got {text!r}")
     for name in named:
         if name not in group.columns:
-            raise ValueError(f"--privileged names {name!r}, not among --sensitive {', '.join(group.columns)}")
+            near = find_near(name, list(group.columns))
+            meant = "" if near is None else f"; did you mean {near!r}?"
+            raise ValueError(f"--privileged names {name!r}, not among --sensitive {', '.join(group.columns)}{meant}")
     return {
         name: match_value(value, group[name].dropna(), f"--privileged: column {name!r}")
         for name, value in named.items()
@@ -248,14 +273,36 @@ def column_values(column: pd.Series) -> np.ndarray:
     return array
 
 
-def match_value(text: str, values: np.ndarray, what: str) -> Any:
+def match_value(text: str, values: Any, what: str) -> Any:
     """The value that a text of the command line stands for."""
-    distinct = list(dict.fromkeys(values.tolist()))
-    for value in distinct:
-        names = (str(value), str(value).lower(), str(int(value))) if isinstance(value, bool) else (str(value),)
-        if text.strip() in names:
-            return value
-    raise ValueError(f"{what} has no {text!r}; it has {listed(sorted(map(str, distinct)), SHOWN)}")
+    distinct = list(dict.fromkeys(np.asarray(values).tolist()))
+    exact = [value for value in distinct if str(value) == text.strip()]
+    found = exact or [value for value in distinct if is_spelt(value, text)]
+    if len(found) == 1:
+        return found[0]
+    names = sorted(map(str, distinct))
+    near, has = find_near(text, names), f"t has {listed(names, SHOWN)}"
+    raise ValueError(f"{what} has no {text!r}; {f'i{has}' if near is None else f'did you mean {near!r}? I{has}'}")
+
+
+def is_spelt(value: Any, text: str) -> bool:
+    """Whether a text of the command line is a spelling of a value, as 1.0 is of 1, and true and 1 are of True."""
+    spelt = text.strip()
+    if str(value) == spelt or (isinstance(value, bool) and str(value).lower() == spelt.lower()):
+        return True
+    try:
+        return float(value) == float(spelt)
+    except ValueError:
+        return False
+
+
+def need_favorable(what: str, values: Sequence[Any] | np.ndarray, *, in_rows: bool = True) -> ValueError:
+    """The error where nobody said which value is good for a person; those ``in_rows`` are told with their numbers."""
+    counts = Counter(np.asarray(values).tolist())
+    told = [f"{value!r} ({counts[value]:,} rows)" if in_rows else repr(value) for value in sorted(counts, key=str)]
+    shown = told if len(told) <= SHOWN else [*told[: SHOWN - 1], f"{len(told) - SHOWN + 1:,} others"]
+    choice = " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    return ValueError(f"--favorable is needed: which {what} is good for a person, {choice}?")
 
 
 def _check_several(values: pd.Series, what: str, *, missing: str) -> None:

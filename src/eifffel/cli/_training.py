@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from eifffel._optional import import_optional
 from eifffel.cli._progress import Advance
+from eifffel.cli._tables import find_column, find_near
 from eifffel.rows.columns import Features
 
 NUMBERS, CATEGORIES = "numbers", "categories"
@@ -111,6 +112,17 @@ def split_columns(X: pd.DataFrame) -> tuple[list[str], list[str]]:
     )
 
 
+def find_stray_words(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Columns of numbers with words among them, which make them categories: how many words, and where the first is."""
+    stray = {}
+    for name in names:
+        known = frame[name].notna().to_numpy()
+        wrong = known & pd.to_numeric(frame[name], errors="coerce").isna().to_numpy()
+        if 0 < 2 * wrong.sum() < known.sum():
+            stray[name] = int(wrong.sum()), int(np.flatnonzero(wrong)[0])
+    return stray
+
+
 def make_encoder(numbers: Sequence[str], categories: Sequence[str]) -> ColumnTransformer:
     """Numbers as they are, missing ones too; one column for each category. New ones count as rare, or as none."""
     one_hot = OneHotEncoder(
@@ -156,6 +168,8 @@ def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence
     """The columns that a model takes, in its order; ``given`` names them for one that does not know."""
     known = trained_columns(model)
     features = Features.of(model) if known is None else Features((*known[0], *known[1]), None)
+    for name in given:
+        find_column(frame, name, "--features", path)
     if given:
         try:
             features = features.named(given)
@@ -172,7 +186,9 @@ def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence
     there = features.match(frame.columns)
     missing = [name for name in features.names if name not in there]
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    raise ValueError(f"'{path}' has no column {missing[0]!r}{more}, which the model was trained with")
+    near = find_near(missing[0], [name for name in frame.columns if name not in there.values()])
+    meant = "" if near is None else f"; did you mean {near!r}? Rename it"
+    raise ValueError(f"'{path}' has no column {missing[0]!r}{more}, which the model was trained with{meant}")
 
 
 def features_for(model: Any, frame: pd.DataFrame, path: Path, given: Sequence[str] = ()) -> pd.DataFrame:

@@ -1,11 +1,16 @@
 """Which runs are to be made in which folder; making them, and everything that is made of them."""
 
 import os
+import signal
 import tempfile
+import threading
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from pathlib import Path
+from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import Bunch
@@ -61,22 +66,44 @@ class Plan:
         """
         finished = len(self.wanted) - len(self.missing)
         progress = tqdm(total=len(self.wanted), initial=finished, desc="runs", unit="run", disable=not self.verbose)
-        # One process a run, which uses the cores better than threads within it.
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
         tasks = (
-            delayed(run)(name, self.people[name], features, seed, n_trees=self.n_trees, n_jobs=1)
+            delayed(_run)(name, self.people[name], features, seed, n_trees=self.n_trees, n_jobs=1)
             for name, features, seed in self.missing
         )
-        with progress, warnings.catch_warnings():
+        # One process a run, which uses the cores better than threads within it.
+        one_a_process = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        with progress, warnings.catch_warnings(), one_a_process as parallel:
             # Of joblib, if the loop is interrupted.
             warnings.filterwarnings("ignore", ".* tasks which were still being processed", UserWarning)
-            for outcomes in parallel(tasks):
+            with _blocked_interrupts():
+                made = parallel(tasks)
+            for outcomes in made:
                 self.results.add(outcomes, self.n_trees)
                 progress.update()
         runs = Runs(self.results.frame)
         write_figures(runs, self.folder)
         write_texts(runs, self.folder)
         return self.results
+
+
+@contextmanager
+def _blocked_interrupts() -> Iterator[None]:
+    """Let processes that are started here not hear Ctrl-C, which reaches all of a terminal: this one ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # a process that unblocks them when it is started
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _run(*what: Any, **how: Any) -> Any:
+    """A run in a process of its own, whose bars need no lock with others, which would be missed where it is ended."""
+    tqdm.set_lock(threading.RLock())
+    return run(*what, **how)
 
 
 def plan(
