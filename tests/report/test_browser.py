@@ -1,7 +1,10 @@
 """The page in a real browser: no errors, no network, a slider that shows what `path.select` says."""
 
 import os
+import re
 import shutil
+import zlib
+from collections import Counter
 
 import pytest
 
@@ -156,6 +159,40 @@ def test_it_prints(open_page):
     opened.page.set_viewport_size({"width": 718, "height": 900})  # what is left of A4
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 718, "nothing is cut off on paper"
     assert opened.page.pdf().startswith(b"%PDF")
+
+
+def printed(page):
+    """What a page prints: all that is drawn, in whatever order."""
+    streams = re.findall(rb"FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", page.pdf(), flags=re.DOTALL)
+    assert streams
+    return [Counter(zlib.decompress(stream).split(b"\nq\n")) for stream in streams]
+
+
+@pytest.mark.parametrize("bounds", [{}, {"ratio": 0.8, "epsilon": None}], ids=str)
+def test_what_is_printed_is_the_bound_asked_for_wherever_the_slider_was_left(open_page, bounds):
+    opened = open_page(summary(**bounds))
+    expected, start = printed(opened.page), summary(**bounds)["path"]["chosen_bound"]
+    for place in (0, len(summary(**bounds)["path"]["bounds"]) - 1):
+        opened.drag(place)
+        shown = opened.page.inner_text("#explore"), opened.page.inner_text("#groups")
+        assert printed(opened.page) == expected
+        opened.page.wait_for_function("place => document.getElementById('bound').value === String(place)", arg=place)
+        assert (opened.page.inner_text("#explore"), opened.page.inner_text("#groups")) == shown, "it is put back"
+    opened.page.emulate_media(media="print")
+    opened.page.wait_for_function("place => document.getElementById('bound').value === String(place)", arg=start)
+    assert opened.complaints == []
+
+
+def test_an_engine_that_does_not_say_that_it_prints_prints_the_bound_asked_for(open_page):
+    opened = open_page(summary())
+    opened.page.emulate_media(media="print")
+    expected = opened.page.inner_text("#explore"), opened.page.inner_text("#groups")
+    assert "epsilon = 0.05 met" in expected[0]
+    opened.drag(0)  # once it is on paper, so that nothing puts it back
+    assert (opened.page.inner_text("#explore"), opened.page.inner_text("#groups")) == expected
+    assert not opened.page.locator("#chart-tradeoff").is_visible(), "it would show another bound"
+    opened.drag(summary()["path"]["chosen_bound"])
+    assert opened.page.locator("#chart-tradeoff").is_visible()
 
 
 def test_without_javascript_the_numbers_are_there(browser, tmp_path):

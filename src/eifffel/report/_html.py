@@ -71,7 +71,10 @@ def slider_data(summary: dict[str, Any]) -> dict[str, Any]:
     path = summary["path"]
     return {
         "start": path["chosen_bound"],
-        "bounds": [{**bound, "text": f"{bound['bound']:g}"} for bound in path["bounds"]],
+        "bounds": [
+            {**bound, "text": f"{bound['bound']:g}", "met_text": "met" if bound["met"] else "NOT MET"}
+            for bound in path["bounds"]
+        ],
         "points": [point_cells(point) for point in path["points"]],
     }
 
