@@ -101,11 +101,15 @@ def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
         .legend(orient="bottom"),
         tooltip=["group:N", "what:N", "label:Q"],
     )
-    labels = base.transform_filter("datum.label > 0")
-    right = labels.transform_filter("datum.people > 0").mark_text(align="left", dx=4)
-    left = labels.transform_filter("datum.people < 0").mark_text(align="right", dx=-4)
-    height = 45 * len(summary["groups"])
-    return _finish(alt.layer(bars, *(text.encode(text="label:Q") for text in (right, left))), height=height)
+    texts = [
+        base.transform_filter(f"datum.people {beyond} 0").mark_text(**place).encode(text="label:Q")
+        for what, beyond, place in (
+            ("gained", ">", {"align": "left", "dx": 4}),
+            ("lost", "<", {"align": "right", "dx": -4}),
+        )
+        if any(row["what"] == what and row["people"] for row in rows)  # Vega warns of layers without data
+    ]
+    return _finish(alt.layer(bars, *texts), height=45 * len(summary["groups"]))
 
 
 def _finish(chart: Any, height: int) -> dict[str, Any]:

@@ -50,7 +50,7 @@ def render_html(summary: dict[str, Any]) -> str:
     charts = {}
     if summary["path"] is not None:
         charts["tradeoff"] = draw_tradeoff(summary)
-    if summary["changed"] is not None:
+    if summary["changed"] is not None and _words.nobody_changed(summary) is None:
         charts["changes"] = draw_changes(summary)
     page: str = environment.get_template("report.html").render(
         s=summary,

@@ -6,7 +6,7 @@ import numpy as np
 
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.report.words import fraction, share
+from eifffel.report.words import fraction, nobody_changed, share, unchanged_words
 from eifffel.verdict import SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
@@ -110,7 +110,8 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
     if accuracy is None:
         return ""
     before = summary["overall"]["before"]
-    was = "" if before is None else f", {before['accuracy']['value']:.3f} before the edit"
+    same = before is None or unchanged_words(summary) is not None
+    was = "" if same else f", {before['accuracy']['value']:.3f} before the edit"
     # One that is hardly better than deciding alike about everybody has little left to decide with.
     little = f"; deciding the same about everybody would have {constant:.3f}" if accuracy < constant + LITTLE else ""
     return f" Accuracy is {accuracy:.3f}{was}{little}."
@@ -119,6 +120,9 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
 def _say_losers(summary: dict[str, Any]) -> str:
     if summary["changed"] is None:
         return ""
+    unchanged, nobody = unchanged_words(summary), nobody_changed(summary)
+    if nobody is not None:
+        return f" {unchanged or nobody}"
     counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
     # Everybody has a value of each attribute.
     own = [changed for group, changed in counts if group["attribute"] == summary["groups"][0]["attribute"]]

@@ -146,6 +146,23 @@ def changed_cells(group: dict[str, Any], counts: dict[str, Any]) -> list[str]:
     return [group_rows(group), *(NOT_TOLD if n is None else f"{n:,}" for n in changed)]
 
 
+def unchanged_words(summary: dict[str, Any]) -> str | None:
+    """That the model is the one that came, where it is."""
+    selection = summary["selection"]
+    if selection is None or selection["step"] > 0:
+        return None
+    where = f"On the {selection['discrimination_rows']} the model was already within the bound"
+    return f"{where}; nothing was changed." if selection["met"] else "Nothing was changed."
+
+
+def nobody_changed(summary: dict[str, Any]) -> str | None:
+    """That no decision changed, where none did of those that are told."""
+    told = [counts for counts in summary["changed"]["groups"] if counts["gained"] is not None]
+    if any(counts["gained"] or counts["lost"] for counts in told):
+        return None
+    return f"No decision about these {summary['rows']['name']} changed."
+
+
 def count(n: int, noun: str) -> str:
     """A number of things."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
