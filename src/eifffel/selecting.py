@@ -10,6 +10,7 @@ from eifffel.objective import Objective
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
 from eifffel.selection import Selection, certify, check_bounds, measure_excess
+from eifffel.shortfall import find_shortfall
 
 # Said where no selection row is left that the edits owe nothing to.
 NONE_APART = (
@@ -43,16 +44,20 @@ def select_step(
     if confidence is not None:
         _check_certifiable(counts, confidence, seen)
     asked: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "alpha": alpha, "rule": rule, "confidence": confidence}
-    step, met = _choose(counts, accuracy_counts, safest, objective, **asked)
-    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked)
+    step, met = choose_step(counts, accuracy_counts, safest, objective, **asked)
+    shortfall = None
+    if confidence is not None and not met:
+        certified = certify(measure_excess(counts, epsilon, ratio, confidence), safest)
+        shortfall = find_shortfall(counts, certified, safest, epsilon=epsilon, ratio=ratio, confidence=confidence)
+    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, shortfall=shortfall, **asked)
     if not met:
-        warn_unmet(selection, counts, safest)
+        warn_unmet(selection, counts)
     elif confidence is not None:
         warn_of_few_rows(selection, counts, groups)
     return selection
 
 
-def _choose(
+def choose_step(
     counts: PathCounts,
     accuracy_counts: PathCounts,
     safest: int,

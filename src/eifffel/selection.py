@@ -9,6 +9,7 @@ from eifffel._validation import check_choice, check_confidence, check_fraction
 from eifffel.intervals import CONFIDENCE
 from eifffel.objective import Objective, check_alpha, check_objective
 from eifffel.path_counts import PathCounts
+from eifffel.shortfall import Shortfall, say_shortfall
 
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
@@ -60,6 +61,8 @@ class Selection:
         bounded, the largest.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
+    shortfall : Shortfall or None
+        With ``confidence``, where the bound is not met: why, and how many rows of whom would do.
 
     See Also
     --------
@@ -105,6 +108,7 @@ class Selection:
     objective: Objective
     objective_value: float
     objective_drop: float
+    shortfall: Shortfall | None = None
 
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
@@ -122,7 +126,14 @@ class Selection:
             f"{second!r}, on {self.n_discrimination_rows:,} {self.discrimination_rows}\n"
             f"accuracy {self.accuracy:.4f}, {abs(self.accuracy_drop):.4f} {change} the model as it came, on "
             f"{self.n_accuracy_rows:,} {self.accuracy_rows}"
+            + ("" if self.shortfall is None else f"\n{say_shortfall(asdict(self))}")
         )
+
+    @property
+    def rows_needed(self) -> dict[str, int]:
+        """About how many rows of whom would certify the bound four times in five; empty where it is met, or where more
+        rows would not help."""
+        return {} if self.shortfall is None else self.shortfall.rows_needed
 
     @property
     def bound(self) -> str:

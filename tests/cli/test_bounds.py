@@ -50,8 +50,8 @@ def test_fit_with_confidence_says_so(folder):
 
 def test_a_model_within_the_bound_as_it_came_is_said_to_be_unchanged(folder):
     done = run(
-        "flip", "model.skops", "people.csv", "--epsilon", "0.6", "--out", "same.skops", "--report", "same.md", "--quiet",
-        cwd=folder,
+        "flip", "model.skops", "people.csv", "--epsilon", "0.6", "--out", "same.skops", "--report", "same.md",
+        "--quiet", cwd=folder,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said, text = (run("explain", "same.skops", cwd=folder).stdout, (folder / "same.md").read_text(encoding="utf-8"))

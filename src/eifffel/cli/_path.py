@@ -16,9 +16,10 @@ from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, read
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
-from eifffel.cli._printing import print_path, say_json, say_where
+from eifffel.cli._printing import print_path, say, say_json, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
+from eifffel.shortfall import say_shortfall
 from eifffel.strategies import ANY, AUTO
 
 # What can be asked of the path that a model was made by.
@@ -123,6 +124,8 @@ def path(
         say_json(rows)
     elif not quiet:
         print_path(summary)
+        if summary["selection"] is not None and summary["selection"]["shortfall"] is not None:
+            say(f"The bound is not met: {say_shortfall(summary['selection'])}.")
         say_where(table=out, picture=picture)
 
 

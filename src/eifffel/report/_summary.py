@@ -369,7 +369,7 @@ def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[s
     if selection is not None:
         return dict(_plain(selection.told()))
     stored = None if record is None else record["selection"]
-    return None if stored is None else dict(_plain(stored))
+    return None if stored is None else {"shortfall": None, **_plain(stored)}  # an older record has none
 
 
 def _name_labels(coding: Coding) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import numpy as np
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
 from eifffel.report.words import fraction, nobody_changed, share, unchanged_words
+from eifffel.shortfall import say_shortfall
 from eifffel.verdict import SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
@@ -143,7 +144,10 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         loss = name_loss(selection["objective"])
         limit = "" if selection["alpha"] is None else f" with a {loss} of at most {selection['alpha']:g}"
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
-        return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
+        why = f": {say_shortfall(selection)}" if selection["shortfall"] is not None else ""
+        return (
+            f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
+        )
     if sure is not None:
         kept = "the difference is at most the bound" + (
             " in the direction that there was" if selection["directed"] else ""
