@@ -1,6 +1,6 @@
 """Selection: the step that a bound selects, what a bound may be, and what certifies one."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class Selection:
     n_discrimination_rows : int
         How many there are in all.
     hidden : tuple of bools
-        Which of these groups reports and records say nothing of, for they are of fewer than ten people.
+        Which of these groups reports and records say nothing of, nor count the people of.
     left_out : tuple of str
         Groups of too few rows, which are not bounded.
     n_accuracy_rows : int
@@ -63,6 +63,8 @@ class Selection:
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
     shortfall : Shortfall or None
         With ``confidence``, where the bound is not met: why, and how many rows of whom would do.
+    told_instead : dict
+        What reports and records say in the place of some of these, where people are `hidden` from them.
 
     See Also
     --------
@@ -109,6 +111,7 @@ class Selection:
     objective_value: float
     objective_drop: float
     shortfall: Shortfall | None = None
+    told_instead: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
@@ -148,12 +151,15 @@ class Selection:
         return self.rate_ratio < self.ratio if self.ratio is not None else -self.discrimination > (self.epsilon or 0)
 
     def told(self) -> dict[str, Any]:
-        """Everything as plain data, but for the numbers of groups that are `hidden`.
+        """Everything as plain data, of those people alone who are described where others read it.
+
+        Nobody of a group of fewer than ten people is counted in it. Where one of two groups is so small nothing is left
+        to compare, and it is not told whether the bound is met.
 
         Returns
         -------
         dict
-            The attributes by their names; ``None`` in the place of each number that is hidden.
+            The attributes by their names; ``None`` in the place of what cannot be told.
 
         Examples
         --------
@@ -163,14 +169,11 @@ class Selection:
         >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
         >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
         >>> told = path.select(epsilon=0.05).told()
-        >>> told["epsilon"], told["n_rows"]  # there are two people in each group
-        (0.05, [None, None])
+        >>> told["epsilon"], told["n_rows"], told["met"]  # there are two people in each group
+        (0.05, [None, None], None)
         """
-        rates, n_rows = (
-            [None if hide else value for hide, value in zip(self.hidden, values, strict=True)]
-            for values in (self.selection_rates, self.n_rows)
-        )
-        return {**asdict(self), "selection_rates": rates, "n_rows": n_rows}
+        whole = {name: value for name, value in asdict(self).items() if name != "told_instead"}
+        return whole | self.told_instead
 
 
 def check_one_bound(epsilon: Any, ratio: Any) -> None:

@@ -115,6 +115,11 @@ def path(
                 sensitive_columns=(),
                 progress=progress,
             ).summary
+    if summary["path"] is None:
+        raise ValueError(
+            "the trade-off cannot be told: where the steps were chosen, a group that is compared has fewer than ten "
+            "people; trace it on more rows, or put groups together"
+        )
     rows = tabulate(summary)
     if out is not None:
         write_table(out, pd.DataFrame(rows), overwrite=overwrite)
@@ -168,22 +173,24 @@ def draw(summary: dict[str, Any], form: str) -> bytes:
     path = summary["path"]
     chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
 
+    measured = [
+        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
+    ]
+    told = all(point["discrimination"] is not None for point in measured)
+
     def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
         return FairnessPathDisplay(
-            discrimination=np.array([point["discrimination"] for point in points]),
+            discrimination=np.array([point["discrimination"] for point in points], float),
             accuracy=np.array([point["accuracy"] for point in points], float),
-            rows=f"{chosen_on}, which chose the step, and the {here}",
+            rows=f"{chosen_on}, which chose the step" + (f", and the {here}" if told else ""),
             compared=summary["constraint"]["words"],
             selection=selection,
             name=name,
         ).plot(ax=ax)
 
-    measured = [
-        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
-    ]
-    display = line(measured, here, None, None)
+    ax = line(measured, here, None, None).ax_ if told else None
     chosen = [point["selection"] for point in path["points"]]
-    line(chosen, chosen_on, display.ax_, Selection(**summary["selection"]))
+    display = line(chosen, chosen_on, ax, Selection(**summary["selection"]))
     buffer = io.BytesIO()
     display.figure_.savefig(buffer, format=form, dpi=150)
     return buffer.getvalue()

@@ -24,7 +24,8 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
     for k, point in enumerate(path["points"]):
         on = [(f"{there}, which chose the step", point["selection"]["discrimination"], point["selection"]["accuracy"])]
         overall = point["overall"]
-        if labelled and overall["accuracy"]["value"] is not None:  # not told of fewer than ten rows
+        told = all(overall[what]["value"] is not None for what in ("discrimination", "accuracy"))
+        if labelled and told:
             on.append((here, overall["discrimination"]["value"], overall["accuracy"]["value"]))
         for name, discrimination, accuracy in on:
             rows.append(
