@@ -1,4 +1,4 @@
-"""Of a group of fewer than ten people nothing is told: what was decided about them, and their labels, change no output."""
+"""Of a group of fewer than ten people nothing is told: their decisions and labels change nothing that is written."""
 
 import json
 from dataclasses import replace
@@ -88,7 +88,9 @@ def test_what_was_decided_about_few_people_changes_nothing(kind, options):
     assert len(told) == 1
     (made,) = told.values()
     assert f'"{"f" if kind == "two groups" else "z"}"' in json.dumps(made).replace("race z", "z"), "they are named"
-    assert forms(made) == forms(summarize_decisions(decided, labels, sensitive_features=groups, scores=scores, **options))
+    assert forms(made) == forms(
+        summarize_decisions(decided, labels, sensitive_features=groups, scores=scores, **options)
+    )
 
 
 @pytest.mark.parametrize("labelled", [True, False])

@@ -19,7 +19,7 @@ from eifffel.report._estimates import (
 )
 from eifffel.report._impact import measure_impact
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import INTERSECTION, Groups
+from eifffel.rows.groups import FEWEST, INTERSECTION, Groups
 from eifffel.telling import Told, tell
 
 
@@ -77,12 +77,20 @@ class Decided:
             whole=self.whole if favored else self.whole.swap_groups(),
         )
 
+    @property
+    def cells(self) -> np.ndarray:
+        """How many people are counted in what is compared, by group and label."""
+        cells = self.rows.count_cells()
+        if not self.constraint.needs_labels:
+            return cells
+        return cells * self.groups.find_labelled(cells, cells.sum(axis=1) > 0)[:, None]
+
     def on_rows(self, name: str) -> "Decided":
         """The same with those groups bounded that have enough of these rows; none, if that leaves nobody to compare."""
         try:
-            constraint = self.constraint.on_rows(self.rows.count_cells(), rows=f"the {name}")
+            constraint = self.constraint.on_rows(self.cells, rows=f"the {name}")
         except ValueError:
-            if (self.rows.weight == self.whole.weight).all():
+            if (self.cells == self.whole.count_cells()).all():
                 raise
             constraint = replace(self.constraint, kept=np.zeros(len(self.constraint.kept), bool))
         return replace(self, constraint=constraint)
@@ -120,7 +128,7 @@ def describe_decided(
             "combine": groups.combine,
             "missing": groups.missing,
             "min_group_rows": asked.min_rows,
-            "left_out": [one_line(name) for name in asked.left_out] if told.compared is not None else [],
+            "left_out": _left_out(decided) if told.compared is not None else [],
         },
         "groups": _groups(decided, told),
         "overall": {
@@ -138,6 +146,13 @@ def describe_decided(
             tell_few=decided.tell_few,
         ),
     }
+
+
+def _left_out(decided: Decided) -> list[str]:
+    """The sides that are not bounded for want of rows; of fewer than ten people it is not told by how many."""
+    constraint = decided.constraint
+    for_want = ~constraint.kept & ((constraint.count_sides(decided.cells) > 0) | (constraint.min_rows >= FEWEST))
+    return [one_line(constraint.names[side]) for side in np.flatnonzero(for_want)]
 
 
 def _groups(decided: Decided, told: Told) -> list[dict[str, Any]]:
@@ -160,7 +175,7 @@ def _groups(decided: Decided, told: Told) -> list[dict[str, Any]]:
             "role": _role(attribute.privileged, v),
             "rows": None if hidden[g] else int(size[g]),
             "few": people(whole[g]) is None,
-            "share": None if hidden[g] else number(size[g] / n_all),
+            "share": None if hidden[g] else number(size[g] / max(n_all, 1)),
             "small": is_small(size[g], n_all),
             "bounded": bool(bounded[g]),
             "base_rate": _base_rate(labels, g) if decided.rows.label is not None else None,

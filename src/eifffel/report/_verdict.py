@@ -159,8 +159,8 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         return ""
     if selection["met"] is None:
         return (
-            f" A group has fewer than ten of the {selection['discrimination_rows']} on which the step was chosen, and it "
-            "is not told whether the bound was met there."
+            f" A group has fewer than ten of the {selection['discrimination_rows']} on which the step was chosen, and "
+            "it is not told whether the bound was met there."
         )
     where, value = selection["discrimination_rows"], selection["discrimination"]
     where = f"{selection['n_discrimination_rows']:,} {where}"
