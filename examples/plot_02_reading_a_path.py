@@ -93,5 +93,5 @@ print(after.verdict(choice), after.verdict(sure), sep="\n\n")
 # apart: what was measured when the step was chosen, and what came of it.
 
 fig, ax = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
-path.plot(ax=ax, name="selection rows", epsilon=0.05, confidence=0.95)
+path.plot(ax=ax, name="selection rows", selection=sure)
 _ = after.plot(ax=ax, name="people who came later", selection=sure)  # the same step, where it is now

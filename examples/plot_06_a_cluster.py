@@ -95,5 +95,5 @@ if __name__ == "__main__":
 
 if __name__ == "__main__":
     fig, ax = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
-    path.plot(ax=ax, name="held out", epsilon=0.05, confidence=0.95)
+    path.plot(ax=ax, name="held out", selection=choice)
     audited.plot(ax=ax, name="later", selection=choice)

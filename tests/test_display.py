@@ -105,6 +105,31 @@ def test_a_step_that_was_chosen_here_is_marked_as_it_was(plt):
     assert held.plot(ax=ax).ax_.get_title().endswith(", and on the selection rows")
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.ConstraintNotMetWarning", "ignore::eifffel.FewRowsWarning")
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_mark_of_a_selection_is_its_step_on_the_line_with_its_bound(plt, apart):
+    model = RandomForestClassifier(10, random_state=0).fit(X[:100], y[:100])
+    group = np.where(X[:, 0] > np.median(X[:, 0]), "a", np.where(s == 1, "b", "c")) if apart else s
+    held = trace_path(
+        model,
+        X[:100],
+        y[:100],
+        sensitive_features=group[:100],
+        strategy="shift" if apart else "leaf",
+        select_on=(X[100:], y[100:], group[100:]),
+        keep_apart=apart,
+        min_group_rows=5,
+    )
+    choice = held.select(epsilon=0.3, confidence=0.8)
+    assert choice.discrimination_rows == ("selection rows kept apart" if apart else "selection rows")
+    ax = held.plot(selection=choice).ax_
+    lines = {line.get_label(): line for line in ax.lines}
+    (mark,) = [lines[label] for label in lines if f"(step {choice.step})" in label and label != "as it came (step 0)"]
+    drawn = lines["path"].get_xdata()[choice.step], lines["path"].get_ydata()[choice.step]
+    assert (mark.get_xdata()[0], mark.get_ydata()[0]) == drawn == (choice.discrimination, choice.accuracy)
+    assert "within epsilon = 0.3" in ax.get_legend_handles_labels()[1]
+
+
 def test_a_title_of_ones_own_stays(path, plt):
     _, ax = plt.subplots()
     ax.set_title("mine")

@@ -19,6 +19,7 @@ LAYERS = [
     ["edits", "record", "selecting", "verdict"],
     ["advice"],
     ["measuring", "rules", "selection"],
+    ["shortfall", "telling"],
     ["path_counts", "strategies"],
     ["objective", "leaves.scoring"],
     ["leaves.counting"],

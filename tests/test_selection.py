@@ -195,8 +195,11 @@ def test_an_unmet_bound_says_what_was_reached():
             {"epsilon": 0.1, "confidence": 0.995},
             [
                 *("NOT met", r"99\.5% interval .*; one-sided, at most 0\.\d+ with 99\.5% confidence"),
-                "\nthe model was not trained on these rows",
             ],
+        ),
+        (
+            {"epsilon": 0.9, "confidence": 0.8},
+            ["is met", "\nthe model was not trained on these rows"],
         ),
         (
             {"epsilon": 0.9, "confidence": 0.8, "rows": UNSEEN._replace(trained=None)},

@@ -1,7 +1,6 @@
 """What is said where a bound is not met, or where what was chosen is not what one would want, and what would help."""
 
 import numpy as np
-from scipy.stats import norm
 
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
@@ -10,24 +9,20 @@ from eifffel.exceptions import (
     SeenRowsWarning,
     warn_caller,
 )
-from eifffel.intervals import difference_limit
 from eifffel.objective import name_loss
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
-from eifffel.selection import MOST_SEEN, Selection, certify, measure_excess
+from eifffel.selection import MOST_SEEN, Selection
+from eifffel.shortfall import say_shortfall
 
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
-# How often so many rows as are advised would do.
-POWER = 0.8
-# More rows of a group than this are no advice.
-MOST_ROWS = 1e9
 
 
-def warn_unmet(selection: Selection, counts: PathCounts, safest: int) -> None:
+def warn_unmet(selection: Selection, counts: PathCounts) -> None:
     """Warn that a bound is not met, with what was reached and what would help."""
     confidence, alpha = selection.confidence, selection.alpha
-    why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection, counts, safest)
+    why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection)
     limits = selection.bound + ("" if confidence is None else f" with confidence={confidence:g}")
     limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
     warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
@@ -102,82 +97,12 @@ def _between(selection: Selection) -> str:
     return "" if selection.directed else f" between {selection.pair[0]} and {selection.pair[1]}"
 
 
-def _why_uncertain(selection: Selection, counts: PathCounts, safest: int) -> str:
-    assert selection.confidence is not None
-    excess = measure_excess(counts, selection.epsilon, selection.ratio, selection.confidence)
-    step = (
-        f"The step given, {selection.step}, has discrimination {selection.discrimination:.4g}{_between(selection)}, at "
-        f"most {selection.upper:.4g} with that confidence, on {selection.n_discrimination_rows:,} "
-        f"{selection.discrimination_rows}"
+def _why_uncertain(selection: Selection) -> str:
+    return (
+        f"{say_shortfall(selection.plain())}. The step given, {selection.step}, has discrimination "
+        f"{selection.discrimination:.4g}{_between(selection)}, at most {selection.upper:.4g} with that confidence, on "
+        f"{selection.n_discrimination_rows:,} {selection.discrimination_rows}"
     )
-    more = _more(selection)
-    if excess[safest] <= 0:
-        first = int(np.argmax(certify(excess, safest)))
-        upto = "on" if safest == len(excess) - 1 else f"to {safest}"
-        return (
-            f"steps from {first} {upto} are certified, and on the {selection.accuracy_rows} each of them has a "
-            f"{name_loss(selection.objective)} of more than alpha. {step}. Allow a larger alpha or a {more}, or give "
-            "more rows to choose on"
-        )
-    last = "the last step" if safest == len(excess) - 1 else f"step {safest}, which should discriminate least,"
-    advice = "" if selection.epsilon is None else f"; {_advise(selection, counts, safest)}"
-    return f"not even {last} can be certified{advice}. {step}. Allow a {more}, or less confidence"
-
-
-def _advise(selection: Selection, counts: PathCounts, safest: int) -> str:
-    """What it would take to certify the safest step."""
-    assert selection.epsilon is not None
-    assert selection.confidence is not None
-    constraint, (high, low) = counts.constraint, (counts.worst.high[safest], counts.worst.low[safest])
-    names = (constraint.names[low], constraint.names[high])
-    if counts.discrimination[safest] >= selection.epsilon:
-        between = "" if selection.directed else f" between {names[1]} and {names[0]}"
-        return (
-            f"its discrimination is {counts.discrimination[safest]:.4g}{between}, so that more rows would hardly help"
-        )
-    chosen, size = (constraint.count_sides(table)[[low, high]] for table in (counts.favorable[safest], counts.totals))
-    return _rows_needed(chosen / size, size, names, selection.epsilon, selection.confidence)
-
-
-def _rows_needed(
-    rates: np.ndarray, n_rows: np.ndarray, names: tuple[str, str], epsilon: float, confidence: float
-) -> str:
-    """About how many rows of which group would certify a step that has these rates, four times in five."""
-    confidence = float(norm.cdf(norm.ppf(confidence) + norm.ppf(POWER)))
-
-    def certifies(n: np.ndarray) -> bool:
-        return bool(difference_limit(rates[1] * n[1], n[1], rates[0] * n[0], n[0], confidence) <= epsilon)
-
-    def least(grown: np.ndarray) -> float:
-        """By what factor the rows of the ``grown`` groups must grow; infinity if that does not help."""
-        low, high = 1.0, 2.0
-        while not certifies(np.where(grown, n_rows * high, n_rows)):
-            low, high = high, 2 * high
-            if high * n_rows.max() > MOST_ROWS:
-                return np.inf
-        while high - low > 0.01 * high:
-            middle = (low + high) / 2
-            low, high = (low, middle) if certifies(np.where(grown, n_rows * middle, n_rows)) else (middle, high)
-        return high
-
-    alone = np.array([least(np.arange(2) == g) for g in range(2)])
-    # Of the group of which fewer more are needed; of both, where one alone would not do.
-    more = np.where(np.isfinite(alone), (alone - 1) * n_rows, np.inf)
-    grown = np.arange(2) == np.argmin(more) if np.isfinite(more).any() else np.ones(2, bool)
-    factor = least(grown)
-    if not np.isfinite(factor):
-        return "more rows would hardly help"
-    wanted = [
-        f"{_round_up(n_rows[g] * factor):,} rows of group {names[g]!r} (there are {n_rows[g]:,})"
-        for g in np.flatnonzero(grown)
-    ]
-    return f"for that, about {' and '.join(wanted)} would be needed, to succeed four times in five"
-
-
-def _round_up(n: float) -> int:
-    """To two digits that count."""
-    unit = 10 ** max(int(np.log10(n)) - 1, 0)
-    return int(np.ceil(n / unit) * unit)
 
 
 def warn_of_known_rows(selection: Selection) -> None:

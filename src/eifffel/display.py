@@ -98,7 +98,7 @@ class FairnessPathDisplay:
         name : str, optional
             What the legend calls the path.
         selection : Selection, optional
-            A step chosen on other rows, to be marked where it is on these.
+            A step chosen before, on these rows or on others, to be marked where it is on these.
         **bounds
             Those of `FairnessPath.select`: ``epsilon`` or ``ratio``, and whatever goes with it.
 
@@ -176,11 +176,14 @@ class FairnessPathDisplay:
 
     @classmethod
     def _of(cls, path: "FairnessPath", selection: Selection | None, name: str | None) -> "FairnessPathDisplay":
-        rows = path.counts.rows
+        counts, certain = path.counts, path.certain_counts
+        if selection is not None and certain is not None and certain.rows == selection.discrimination_rows:
+            counts = certain  # with confidence, a step may be chosen on some of the rows: the line is of those
+        rows = counts.rows
         if path.accuracy_counts.rows != rows:
             rows += f", accuracy on the {path.accuracy_counts.rows}"
         return cls(
-            discrimination=path.discrimination,
+            discrimination=counts.discrimination,
             accuracy=path.accuracy,
             rows=rows,
             compared=path.constraint.words,

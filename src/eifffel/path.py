@@ -857,7 +857,7 @@ class FairnessPath:
         name : str, optional
             What the legend calls the path.
         selection : Selection, optional
-            A step chosen on other rows, to be marked where it is on these, as in ``path.measure(...).plot``.
+            A step chosen before, to be marked where it is on these rows, here or as in ``path.measure(...).plot``.
         **bounds
             Those of `select`: ``epsilon`` and whatever goes with it.
 
@@ -875,7 +875,8 @@ class FairnessPath:
         >>> from matplotlib.figure import Figure
         >>> path.plot(ax=Figure().subplots()).ax_.get_ylabel()
         'accuracy'
-        >>> path.plot(epsilon=0.05).figure_.savefig("tradeoff.png")  # doctest: +SKIP
+        >>> choice = path.select(epsilon=0.05, rule="paper")
+        >>> path.plot(selection=choice).figure_.savefig("tradeoff.png")  # doctest: +SKIP
         """
         from eifffel.display import FairnessPathDisplay
 

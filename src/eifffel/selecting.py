@@ -1,5 +1,6 @@
 """From the counts of a path and a bound to one step."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from eifffel.objective import Objective
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
 from eifffel.selection import KnownRows, Selection, certify, check_bounds, measure_excess
+from eifffel.shortfall import find_shortfall
+from eifffel.telling import tell
 
 # Said where no selection row is left that the edits owe nothing to.
 NONE_APART = (
@@ -43,16 +46,21 @@ def select_step(
     if confidence is not None:
         _check_certifiable(counts, confidence, rows)
     asked: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "alpha": alpha, "rule": rule, "confidence": confidence}
-    step, met = _choose(counts, accuracy_counts, safest, objective, **asked)
-    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked, **rows._asdict())
+    step, met = choose_step(counts, accuracy_counts, safest, objective, **asked)
+    shortfall = None
+    if confidence is not None and not met:
+        certified = certify(measure_excess(counts, epsilon, ratio, confidence), safest)
+        shortfall = find_shortfall(counts, certified, safest, epsilon=epsilon, ratio=ratio, confidence=confidence)
+    asked |= {"shortfall": shortfall, **rows._asdict()}
+    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked)
     if not met:
-        warn_unmet(selection, counts, safest)
+        warn_unmet(selection, counts)
     elif confidence is not None:
         warn_of_few_rows(selection, counts, groups)
     return selection
 
 
-def _choose(
+def choose_step(
     counts: PathCounts,
     accuracy_counts: PathCounts,
     safest: int,
@@ -99,7 +107,7 @@ def describe_step(
 ) -> Selection:
     """What was measured at a step."""
     decided, n_rows = (counts.favorable[step], counts.totals), groups.count_people(counts.n_rows)
-    return Selection(
+    selection = Selection(
         step=step,
         met=met,
         discrimination=float(counts.discrimination[step]),
@@ -113,7 +121,7 @@ def describe_step(
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
         n_rows=tuple(n_rows.tolist()),
-        hidden=tuple(groups.find_hidden(n_rows, counts.constraint.find_bounded(groups)).tolist()),
+        hidden=tuple(tell(_at(counts, step), groups).hidden.tolist()),
         n_discrimination_rows=int(counts.n_rows.sum()),
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
@@ -125,6 +133,58 @@ def describe_step(
         objective_drop=float(accuracy_counts.drop(objective)[step]),
         **asked,
     )
+    return replace(selection, told_instead=_tell_instead(selection, counts, accuracy_counts, groups))
+
+
+def _at(counts: PathCounts, step: int) -> PathCounts:
+    """Counts of the model as it came, and of one step."""
+    return replace(counts, favorable=counts.favorable[[0, step]])
+
+
+def _tell_instead(
+    selection: Selection, counts: PathCounts, accuracy_counts: PathCounts, groups: Groups
+) -> dict[str, Any]:
+    """What others may read of a step in the place of what was measured; nothing where everybody is described."""
+    told, of_labels = (tell(_at(rows, selection.step), groups) for rows in (counts, accuracy_counts))
+    if told.is_whole and of_labels.is_whole:
+        return {}
+    rates = selection_rate(*map(groups.count_compared, (told.decided.favorable[1], told.decided.totals)))
+    n_rows = groups.count_people(told.decided.n_rows)
+    instead: dict[str, Any] = {
+        "selection_rates": [None if hide else rate for hide, rate in zip(told.hidden, rates.tolist(), strict=True)],
+        "n_rows": [None if hide else n for hide, n in zip(told.hidden, n_rows.tolist(), strict=True)],
+        "n_discrimination_rows": int(told.decided.n_rows.sum()),
+        "n_accuracy_rows": 0,
+        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "upper", "shortfall")),
+        **dict.fromkeys(("accuracy", "accuracy_drop", "objective_value", "objective_drop")),
+        "pair": [],
+    }
+    compared, labelled, objective = told.compared, of_labels.labelled, selection.objective
+    if compared is not None:
+        sides = [compared.constraint.count_sides(table) for table in (compared.totals, counts.totals)]
+        kept = counts.constraint.kept
+        instead |= {
+            "met": selection.met,
+            "discrimination": float(compared.discrimination[1]),
+            "pair": compared.worst_pair(1),
+            "rate_ratio": float(compared.ratio[1]),
+            "interval": compared.interval(1, selection.confidence),
+            "upper": None if selection.confidence is None else float(compared.limits(selection.confidence)[1]),
+            # Whoever is not described may have a part in it, by another attribute.
+            "shortfall": selection.plain()["shortfall"] if (sides[0] == sides[1])[kept].all() else None,
+        }
+    if labelled is not None:
+        instead |= {
+            "n_accuracy_rows": int(labelled.n_rows.sum()),
+            "accuracy": float(labelled.objective("accuracy")[1]),
+            "accuracy_drop": float(labelled.drop("accuracy")[1]),
+        }
+    if labelled is not None and (objective != "balanced_accuracy" or labelled.totals.sum(axis=0).all()):
+        instead |= {
+            "objective_value": float(labelled.objective(objective)[1]),
+            "objective_drop": float(labelled.drop(objective)[1]),
+        }
+    return instead
 
 
 def _check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) -> None:

@@ -10,6 +10,7 @@ from eifffel.intervals import CONFIDENCE
 from eifffel.objective import Objective, check_alpha, check_objective
 from eifffel.path_counts import PathCounts
 from eifffel.rows.kinds import RowKinds
+from eifffel.shortfall import Shortfall, say_shortfall
 
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
@@ -66,7 +67,7 @@ class Selection:
     n_discrimination_rows : int
         How many there are in all.
     hidden : tuple of bools
-        Which of these groups reports and records say nothing of, for they are of fewer than ten people.
+        Which of these groups reports and records say nothing of, nor count the people of.
     left_out : tuple of str
         Groups of too few rows, which are not bounded.
     n_accuracy_rows : int
@@ -88,6 +89,10 @@ class Selection:
         About which share of these rows scored leaves.
     kinds : RowKinds or None
         These rows as hashes, so that they are known again; not stored.
+    shortfall : Shortfall or None
+        With ``confidence``, where the bound is not met: why, and how many rows of whom would do.
+    told_instead : dict
+        What reports and records say in the place of some of these, where people are `hidden` from them.
 
     See Also
     --------
@@ -137,6 +142,8 @@ class Selection:
     trained: bool | None
     overlap: float
     kinds: RowKinds | None = field(default=None, repr=False, compare=False)
+    shortfall: Shortfall | None = None
+    told_instead: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "kinds": None}
@@ -160,12 +167,20 @@ class Selection:
         )
 
     def _say_rest(self) -> str:
-        """On what a confidence rests."""
+        """Why a confidence is not reached, or on what it rests."""
         if self.confidence is None:
             return ""
+        if self.shortfall is not None:
+            return f"\n{say_shortfall(self.plain())}"
         if self.trained is None:
             return f"\nthe confidence {RESTS_ON_WORD}"
         return "\nthe model was not trained on these rows"
+
+    @property
+    def rows_needed(self) -> dict[str, int]:
+        """About how many rows of whom would certify the bound four times in five; empty where it is met, or where more
+        rows would not help."""
+        return {} if self.shortfall is None else self.shortfall.rows_needed
 
     @property
     def bound(self) -> str:
@@ -179,13 +194,37 @@ class Selection:
             return False
         return self.rate_ratio < self.ratio if self.ratio is not None else -self.discrimination > (self.epsilon or 0)
 
-    def told(self) -> dict[str, Any]:
-        """Everything as plain data, but for the numbers of groups that are `hidden`.
+    def plain(self) -> dict[str, Any]:
+        """Everything as plain data, for whoever has the rows.
 
         Returns
         -------
         dict
-            The attributes by their names; ``None`` in the place of each number that is hidden.
+            The attributes by their names, but for ``kinds`` and ``told_instead``.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
+        >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
+        >>> path.select(epsilon=0.05).plain()["n_rows"]
+        (2, 2)
+        """
+        whole = asdict(replace(self, kinds=None, told_instead={}))
+        return {name: value for name, value in whole.items() if name not in ("kinds", "told_instead")}
+
+    def told(self) -> dict[str, Any]:
+        """Everything as plain data, of those people alone who are described where others read it.
+
+        Nobody of a group of fewer than ten people is counted in it. Where one of two groups is so small nothing is left
+        to compare, and it is not told whether the bound is met.
+
+        Returns
+        -------
+        dict
+            The attributes by their names; ``None`` in the place of what cannot be told.
 
         Examples
         --------
@@ -195,16 +234,10 @@ class Selection:
         >>> tree, others = DecisionTreeClassifier().fit(age, paid), [[22], [32], [42], [52]]
         >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=(others, paid, sex))
         >>> told = path.select(epsilon=0.05).told()
-        >>> told["epsilon"], told["n_rows"]  # there are two people in each group
-        (0.05, [None, None])
+        >>> told["epsilon"], told["n_rows"], told["met"]  # there are two people in each group
+        (0.05, [None, None], None)
         """
-        rates, n_rows = (
-            [None if hide else value for hide, value in zip(self.hidden, values, strict=True)]
-            for values in (self.selection_rates, self.n_rows)
-        )
-        told = {**asdict(replace(self, kinds=None)), "selection_rates": rates, "n_rows": n_rows}
-        del told["kinds"]
-        return told
+        return self.plain() | self.told_instead
 
 
 def check_one_bound(epsilon: Any, ratio: Any) -> None:

@@ -48,6 +48,20 @@ def test_fit_with_confidence_says_so(folder):
     assert "confidence 0.9" in page
 
 
+def test_a_model_within_the_bound_as_it_came_is_said_to_be_unchanged(folder):
+    done = run(
+        "flip", "model.skops", "people.csv", "--epsilon", "0.6", "--out", "same.skops", "--report", "same.md",
+        "--quiet", cwd=folder,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said, text = (run("explain", "same.skops", cwd=folder).stdout, (folder / "same.md").read_text(encoding="utf-8"))
+    unchanged = "On the selection rows the model was already within the bound; nothing was changed."
+    assert unchanged in said
+    assert "Who changed" not in said
+    assert text.count(unchanged) == 4, "the verdict, here and on the model card, who changed, which leaves"
+    assert "| rule |" not in text
+
+
 def test_the_rows_that_trained_the_model_give_no_confidence(folder):
     same = flip(folder, "people.csv", "--confidence", "0.9", "--epsilon", "0.2")
     assert same.returncode in (0, 3), same.stderr

@@ -29,8 +29,14 @@ def people(n_rows, seed, evil=False):
     return frame, label, group
 
 
+def told_apart(groups, s):
+    """The groups by their sex, as it is, by a race that is drawn, or by both."""
+    race = np.random.default_rng(len(s)).choice(["a", "b", "c"], len(s), p=[0.5, 0.3, 0.2])
+    return {"sex": s, "race": race, "both": {"sex": s, "race": race}}[groups]
+
+
 @cache
-def classifier(model="forest", evil=False, **bounds):
+def classifier(model="forest", evil=False, groups="sex", weighted=False, **bounds):
     X, y, s = people(3000, 0, evil)
     category = EVIL if evil else "part_time"
     encoder = make_column_transformer((OneHotEncoder(sparse_output=False), [category]), remainder="passthrough")
@@ -45,17 +51,19 @@ def classifier(model="forest", evil=False, **bounds):
         favorable="yes" + EVIL if evil else "yes",
         random_state=0,
     )
-    return clf.fit(X, y, sensitive_features=s)
+    weight = np.random.default_rng(0).random(len(y)) if weighted else None
+    return clf.fit(X, y, sensitive_features=told_apart(groups, s), sample_weight=weight)
 
 
 @cache
-def summary(evil=False, **options):
+def summary(evil=False, groups="sex", weighted=False, **options):
     X, y, s = people(2000, 1, evil)
+    clf = classifier(evil=evil, groups=groups, weighted=weighted, **options)
     return summarize(
-        classifier(evil=evil, **options),
+        clf.estimator_ if weighted else clf,  # a path of weights has no report
         X,
         y,
-        sensitive_features=s,
+        sensitive_features=told_apart(groups, s),
         rows="test rows",
         sensitive_name=EVIL if evil else "gender",
         about={"data": EVIL, "intended_use": EVIL} if evil else None,

@@ -254,7 +254,7 @@ def test_what_is_said_where_small_or_hidden_groups_have_the_highest_rate():
 
     nobody = "no ratio: the highest rate is 0"
     assert reading(a=(500, 0), b=(500, 0), c=(15, 12)) == {"a": nobody, "b": nobody, "c": nobody}
-    assert reading(a=(60, 30), b=(80, 20), c=(25, 24), d=(8, 8))["a"] == "highest rate of those described"
+    assert reading(a=(60, 30), b=(80, 20), c=(25, 24), d=(8, 8))["c"] == "highest rate of those described"
 
 
 def test_a_model_card_says_what_is_known_and_what_is_not():

@@ -1,7 +1,10 @@
 """The page in a real browser: no errors, no network, a slider that shows what `path.select` says."""
 
 import os
+import re
 import shutil
+import zlib
+from collections import Counter
 
 import pytest
 
@@ -12,7 +15,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 
 from made_up_report import EVIL, classifier, people, summary  # noqa: E402
 
-from eifffel.report import render_html, summarize  # noqa: E402
+from eifffel.report import render_html, summarize, summarize_decisions  # noqa: E402
 from eifffel.report.words import percent, plain  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,7 +46,8 @@ class Opened:
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("dialog", lambda dialog: (self.dialogs.append(dialog.message), dialog.dismiss()))
         self.page.goto(file.as_uri())
-        self.page.wait_for_selector("body[data-ready]", timeout=30_000)
+        if "<script>" in file.read_text(encoding="utf-8"):
+            self.page.wait_for_selector("body[data-ready]", timeout=30_000)
 
     def cell(self, name):
         return self.page.inner_text(f"[data-cell={name}]").replace("\u00a0", " ")
@@ -125,6 +129,44 @@ def test_the_marker_moves_along_the_path(open_page):
     assert len(set(seen)) == 3
 
 
+KINDS = {  # reports of other kinds than the first, by what is in them
+    "within the bound as it came": lambda: summary(epsilon=0.5),
+    "upwards": lambda: summary(direction="up"),
+    "a bound that is not met": lambda: summary(epsilon=0.0, alpha=0.0),
+    "confidence": lambda: summary(confidence=0.9),
+    "a ratio": lambda: summary(epsilon=None, ratio=0.8),
+    "no labels": lambda: summarize(classifier(), people(500, 3)[0], None, sensitive_features=people(500, 3)[2]),
+    "decisions": lambda: summarize_decisions(people(500, 3)[1], sensitive_features=people(500, 3)[2], favorable="yes"),
+    "several groups": lambda: summary(groups="race"),
+    "two attributes": lambda: summary(groups="both"),
+    "weights": lambda: summary(weighted=True),
+}
+
+
+@pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning")
+@pytest.mark.filterwarnings("ignore::eifffel.exceptions.FewRowsWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_console_is_silent(open_page, kind):
+    made = KINDS[kind]()
+    opened = open_page(made)
+    if made["path"] is not None:
+        for place in (0, len(made["path"]["bounds"]) - 1):
+            opened.drag(place)
+    opened.page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
+    assert opened.complaints == []
+
+
+def test_a_model_that_was_not_changed_has_no_empty_charts(open_page):
+    made = summary(epsilon=0.5)
+    assert made["selection"]["step"] == 0
+    page = open_page(made).page
+    said = "On the selection rows the model was already within the bound; nothing was changed."
+    assert said in page.inner_text("#sentence")
+    assert page.locator("#chart-changes").count() == 0
+    assert page.inner_text("body").count(said) == 3, "the verdict, who changed, which leaves"
+    assert page.locator("#chart-tradeoff svg").count() == 1, "the other bounds are there all the same"
+
+
 def test_keys_move_the_slider(open_page):
     opened = open_page(summary())
     opened.page.focus("#bound")
@@ -156,6 +198,41 @@ def test_it_prints(open_page):
     opened.page.set_viewport_size({"width": 718, "height": 900})  # what is left of A4
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 718, "nothing is cut off on paper"
     assert opened.page.pdf().startswith(b"%PDF")
+
+
+def printed(page):
+    """What a page prints: all that is drawn, in whatever order."""
+    streams = re.findall(rb"FlateDecode.*?stream\r?\n(.*?)endstream", page.pdf(), flags=re.DOTALL)
+    assert streams
+    # What stands behind the end of compressed data is no part of them.
+    return [Counter(zlib.decompressobj().decompress(stream).split(b"\nq\n")) for stream in streams]
+
+
+@pytest.mark.parametrize("bounds", [{}, {"ratio": 0.8, "epsilon": None}], ids=str)
+def test_what_is_printed_is_the_bound_asked_for_wherever_the_slider_was_left(open_page, bounds):
+    opened = open_page(summary(**bounds))
+    expected, start = printed(opened.page), summary(**bounds)["path"]["chosen_bound"]
+    for place in (0, len(summary(**bounds)["path"]["bounds"]) - 1):
+        opened.drag(place)
+        shown = opened.page.inner_text("#explore"), opened.page.inner_text("#groups")
+        assert printed(opened.page) == expected
+        opened.page.wait_for_function("place => document.getElementById('bound').value === String(place)", arg=place)
+        assert (opened.page.inner_text("#explore"), opened.page.inner_text("#groups")) == shown, "it is put back"
+    opened.page.emulate_media(media="print")
+    opened.page.wait_for_function("place => document.getElementById('bound').value === String(place)", arg=start)
+    assert opened.complaints == []
+
+
+def test_an_engine_that_does_not_say_that_it_prints_prints_the_bound_asked_for(open_page):
+    opened = open_page(summary())
+    opened.page.emulate_media(media="print")
+    expected = opened.page.inner_text("#explore"), opened.page.inner_text("#groups")
+    assert "epsilon = 0.05 met" in expected[0]
+    opened.drag(0)  # once it is on paper, so that nothing puts it back
+    assert (opened.page.inner_text("#explore"), opened.page.inner_text("#groups")) == expected
+    assert not opened.page.locator("#chart-tradeoff").is_visible(), "it would show another bound"
+    opened.drag(summary()["path"]["chosen_bound"])
+    assert opened.page.locator("#chart-tradeoff").is_visible()
 
 
 def test_without_javascript_the_numbers_are_there(browser, tmp_path):

@@ -243,17 +243,25 @@ def test_two_columns_of_one_name_are_refused():
         read_groups(frame)
 
 
-def test_one_group_of_few_takes_another_that_is_not_bounded_with_it():
+def test_nobody_is_described_who_is_one_of_few():
     groups = read_groups(list("abcde"))
-    bounded = np.array([True, True, False, False, False])
 
-    def hidden(*sizes, bounded=bounded):
-        return "".join(np.array(list("abcde"))[groups.find_hidden(np.array(sizes), bounded)])
+    def described(*sizes):
+        return "".join(np.array(list("abcde"))[groups.find_described(np.array(sizes))])
 
-    assert hidden(500, 400, 8, 20, 15) == "ce", "else it could be reckoned from the others and sums"
-    assert hidden(500, 400, 8, 20, 3) == "ce"
-    assert hidden(500, 400, 0, 20, 15) == ""
-    assert hidden(500, 400, 8, 20, 15, bounded=np.ones(5, bool)) == "c"
+    assert described(500, 400, 8, 20, 10) == "abde"
+    assert described(500, 400, 8, 20, 3) == "abd"
+    assert described(500, 400, 0, 20, 15) == "abde", "one without rows is no secret, and has nothing to describe"
+    both = read_groups({"sex": ["f", "m"] * 3, "race": ["w", "w", "x", "x", "y", "y"]})
+    # Of race y there are 9; without those there are 8 of sex m, and without them 7 of race x.
+    assert both.find_described(np.array([500, 7, 4, 5, 3, 5])).tolist() == [True] + [False] * 5
+    assert both.find_described(np.array([500, 70, 4, 50, 30, 5])).tolist() == [True, True, False, True, True, False]
+
+
+def test_labels_that_few_of_a_group_have_are_not_told():
+    groups = read_groups(list("abc"))
+    totals = np.array([[50, 60], [9, 60], [0, 80]])
+    assert groups.find_labelled(totals, np.ones(3, bool)).tolist() == [True, False, True]
 
 
 def test_groups_of_other_rows_are_found_by_the_names_of_their_columns():

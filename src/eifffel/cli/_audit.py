@@ -61,7 +61,8 @@ def audit(
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="A bound to judge by; the exit code is 3 if it is broken. By default that of the model's edit."
+            help="A bound to judge by; the exit code is 3 if it is broken, or cannot be judged. By default that of the "
+            "model's edit."
         ),
     ] = None,
     ratio: Annotated[
@@ -153,7 +154,9 @@ def audit(
         tell_table(summary, table, json=json, quiet=quiet, out=out, report=report)
     verdict = summary["verdict"]
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
-    if verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"]):
+    broken = verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"])
+    bounded = verdict["epsilon"] is not None or verdict["ratio"] is not None
+    if broken or (bounded and verdict["holds"] is None):  # a bound that cannot be judged is not known to hold
         if table is not None and not quiet:
             say_note(f"{verdict['heading']}, so that the exit code is {shared.NOT_MET}. {verdict['sentence']}")
         raise typer.Exit(shared.NOT_MET)

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,11 +20,12 @@ from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, is_spelt
 from eifffel.constraints import check_constraint, make_constraint
+from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning
 from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import render_json, summarize
 from eifffel.rows.batches import Batch, OneBatch
-from eifffel.rows.coding import Coding, check_split
-from eifffel.rows.groups import COMBINE, read_groups
+from eifffel.rows.coding import Coding, Rows, check_split
+from eifffel.rows.groups import COMBINE, FEWEST, Groups, read_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import MISSING
 from eifffel.selection import EPSILON, check_bounds
@@ -70,9 +72,10 @@ class Edited:
 
     @property
     def met(self) -> bool:
-        """Whether the bound is kept where the step was chosen, and not broken beyond chance on the test rows."""
+        """Whether the bound is kept where the step was chosen, and judged and not broken beyond chance on test rows."""
         verdict = self.summary["verdict"]
-        return self.selection.met and not (verdict["certain"] and not verdict["holds"])
+        broken = verdict["certain"] and not verdict["holds"]
+        return self.selection.met and verdict["holds"] is not None and not broken
 
 
 def read_bounds(
@@ -154,6 +157,7 @@ def edit(
     rest, test = split_rows(rows, bounds.test_size, bounds.seed)
     scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), bounds.selection_size, bounds.seed))
     check_split(rows, coding.groups, [scoring, chosen, test])
+    check_describable(rows.take(scoring), rows.take(chosen), groups, task)
 
     def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
         assert table.y is not None
@@ -177,13 +181,7 @@ def edit(
             trained_here=not trained,
             n_jobs=bounds.jobs,
         )
-        selection = path.select(
-            epsilon=bounds.epsilon,
-            ratio=bounds.ratio,
-            alpha=bounds.alpha,
-            confidence=bounds.confidence,
-            objective=bounds.objective,
-        )
+        selection = select(path, bounds)
         edited = path.model_at(selection.step)
         note_selection(edited, selection)
     X_test, y_test, group_test = cut(test)
@@ -211,6 +209,38 @@ def edit(
         )
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
+
+
+def check_describable(scoring: Rows, chosen: Rows, groups: Groups, task: Task) -> None:
+    """Raise, before any work is done, if a step would be chosen by what is decided about fewer than ten people."""
+    constraint = make_constraint(task.constraint, groups, min_group_rows=task.min_group_rows)
+    cells = chosen.count_cells()
+    constraint = constraint.on_rows(scoring.count_cells(), cells, rows="the rows to choose on")
+    size = constraint.count_sides(cells)
+    for side in np.flatnonzero(constraint.kept & (size < FEWEST)):
+        raise ValueError(
+            f"{constraint.names[side]} has {size[side]} of the selection rows, and no step is chosen by fewer than ten "
+            "people, of whom nothing is told; give more rows of it, put groups together, or take a larger "
+            f"{'--selection-size' if len(constraint.names) == 2 else '--selection-size or --min-group-rows'}"
+        )
+
+
+def select(path: FairnessPath, bounds: Bounds) -> Selection:
+    """The step that bounds select; what is said where they are not met describes no group of fewer than ten people."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        selection = path.select(
+            epsilon=bounds.epsilon,
+            ratio=bounds.ratio,
+            alpha=bounds.alpha,
+            confidence=bounds.confidence,
+            objective=bounds.objective,
+        )
+    for warning in said:
+        # Their numbers are of everybody; those of the report are not.
+        if not (selection.told_instead and warning.category in (ConstraintNotMetWarning, FewRowsWarning)):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    return selection
 
 
 def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any) -> dict[str, Any]:

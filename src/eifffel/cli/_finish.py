@@ -92,9 +92,9 @@ def tell(
 
 
 def exit_unless_met(edited: Edited, *, quiet: bool) -> None:
-    """Say what to do where the test rows break the bound, and exit with 3 if it is not met."""
+    """Say what to do where the test rows break the bound, and exit with 3 if it is not met, or cannot be judged."""
     verdict = edited.summary["verdict"]
-    if edited.selection.met and not verdict["holds"] and not quiet:
+    if edited.selection.met and verdict["holds"] is False and not quiet:
         if edited.selection.confidence is None:
             say_note(
                 "a bound is met on the rows that choose the step, and other people differ by chance; --confidence 0.95 "

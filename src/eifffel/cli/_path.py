@@ -16,9 +16,10 @@ from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, read
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
-from eifffel.cli._printing import print_path, say_json, say_where
+from eifffel.cli._printing import print_path, say, say_json, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
+from eifffel.shortfall import say_shortfall
 from eifffel.strategies import ANY, AUTO
 
 # What can be asked of the path that a model was made by.
@@ -114,6 +115,11 @@ def path(
                 sensitive_columns=(),
                 progress=progress,
             ).summary
+    if summary["path"] is None:
+        raise ValueError(
+            "the trade-off cannot be told: where the steps were chosen, a group that is compared has fewer than ten "
+            "people; trace it on more rows, or put groups together"
+        )
     rows = tabulate(summary)
     if out is not None:
         write_table(out, pd.DataFrame(rows), overwrite=overwrite)
@@ -123,6 +129,8 @@ def path(
         say_json(rows)
     elif not quiet:
         print_path(summary)
+        if summary["selection"] is not None and summary["selection"]["shortfall"] is not None:
+            say(f"The bound is not met: {say_shortfall(summary['selection'])}.")
         say_where(table=out, picture=picture)
 
 
@@ -165,22 +173,24 @@ def draw(summary: dict[str, Any], form: str) -> bytes:
     path = summary["path"]
     chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
 
+    measured = [
+        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
+    ]
+    told = all(point["discrimination"] is not None for point in measured)
+
     def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
         return FairnessPathDisplay(
-            discrimination=np.array([point["discrimination"] for point in points]),
+            discrimination=np.array([point["discrimination"] for point in points], float),
             accuracy=np.array([point["accuracy"] for point in points], float),
-            rows=f"{chosen_on}, which chose the step, and the {here}",
+            rows=f"{chosen_on}, which chose the step" + (f", and the {here}" if told else ""),
             compared=summary["constraint"]["words"],
             selection=selection,
             name=name,
         ).plot(ax=ax)
 
-    measured = [
-        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
-    ]
-    display = line(measured, here, None, None)
+    ax = line(measured, here, None, None).ax_ if told else None
     chosen = [point["selection"] for point in path["points"]]
-    line(chosen, chosen_on, display.ax_, Selection(**summary["selection"]))
+    display = line(chosen, chosen_on, ax, Selection(**summary["selection"]))
     buffer = io.BytesIO()
     display.figure_.savefig(buffer, format=form, dpi=150)
     return buffer.getvalue()

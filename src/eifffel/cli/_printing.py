@@ -95,7 +95,7 @@ def print_summary(summary: dict[str, Any]) -> None:
     print_groups(summary, ("before", "after") if edited else ("after",))
     if summary["path"] is not None:
         print_path(summary)
-    if summary["changed"] is not None:
+    if summary["changed"] is not None and _words.nobody_changed(summary) is None:
         print_changes(summary)
 
 
@@ -166,7 +166,7 @@ def print_rules(summary: dict[str, Any]) -> None:
             ["rule", "rows", "gain", "lose"],
             [[marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"] for r in changed["rules"]],
         )
-    if leaves is not None:
+    if leaves is not None and leaves["n_changed"]:
         headings = _words.leaf_headings(summary)
         print_table(
             f"Changed leaves with the largest effect, of {leaves['n_changed']:,}; {leaves['n_hidden']:,} with fewer "

@@ -24,7 +24,8 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
     for k, point in enumerate(path["points"]):
         on = [(f"{there}, which chose the step", point["selection"]["discrimination"], point["selection"]["accuracy"])]
         overall = point["overall"]
-        if labelled and overall["accuracy"]["value"] is not None:  # not told of fewer than ten rows
+        told = all(overall[what]["value"] is not None for what in ("discrimination", "accuracy"))
+        if labelled and told:
             on.append((here, overall["discrimination"]["value"], overall["accuracy"]["value"]))
         for name, discrimination, accuracy in on:
             rows.append(
@@ -101,11 +102,15 @@ def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
         .legend(orient="bottom"),
         tooltip=["group:N", "what:N", "label:Q"],
     )
-    labels = base.transform_filter("datum.label > 0")
-    right = labels.transform_filter("datum.people > 0").mark_text(align="left", dx=4)
-    left = labels.transform_filter("datum.people < 0").mark_text(align="right", dx=-4)
-    height = 45 * len(summary["groups"])
-    return _finish(alt.layer(bars, *(text.encode(text="label:Q") for text in (right, left))), height=height)
+    texts = [
+        base.transform_filter(f"datum.people {beyond} 0").mark_text(**place).encode(text="label:Q")
+        for what, beyond, place in (
+            ("gained", ">", {"align": "left", "dx": 4}),
+            ("lost", "<", {"align": "right", "dx": -4}),
+        )
+        if any(row["what"] == what and row["people"] for row in rows)  # Vega warns of layers without data
+    ]
+    return _finish(alt.layer(bars, *texts), height=45 * len(summary["groups"]))
 
 
 def _finish(chart: Any, height: int) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from eifffel.report._estimates import (
     one_line,
     people,
     rate,
-    tells_labels,
 )
 from eifffel.report._impact import measure_impact
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import INTERSECTION, Groups
+from eifffel.rows.groups import FEWEST, INTERSECTION, Groups
+from eifffel.telling import Told, tell
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,9 @@ class Decided:
     Attributes
     ----------
     groups, constraint, rows : Groups, Constraint and Rows
+        Once `described`, rows of those who are not weigh nothing, as those without a group do.
+    whole : Rows
+        With everybody who has a group.
     before, after : ndarray of bool
         Who is decided favourably; ``before`` an edit, if there was one.
     score : ndarray, optional
@@ -42,11 +45,17 @@ class Decided:
     groups: Groups
     constraint: Constraint
     rows: Rows
+    whole: Rows
     before: np.ndarray | None
     after: np.ndarray
     score: np.ndarray | None
     score_name: str
     tell_few: bool
+
+    def described(self) -> "Decided":
+        """The same with nobody counted of whom nothing can be told."""
+        inside = self.groups.find_described(self.whole.count_cells().sum(axis=1))
+        return replace(self, rows=replace(self.whole, weight=self.whole.weight * inside[self.whole.group]))
 
     def turn(self) -> "Decided":
         """The same with the privileged of two groups last: the one that was named, or that is favoured."""
@@ -54,43 +63,60 @@ class Decided:
             return self
         favored = self.groups.privileged[0]
         if favored is None:
-            tables = self.rows.weigh_cells(self.after), self.rows.weigh_cells()
-            chosen, totals = (self.constraint.count_sides(table) for table in tables)
-            favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
+            favored, counts = 1, self.count("rows").compared
+            if counts is not None:  # else their order would tell something of those who are not described
+                tables = counts.favorable[1], counts.totals
+                chosen, totals = (self.constraint.count_sides(table) for table in tables)
+                favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
         groups = self.groups.privileged_last(favored)
         return replace(
             self,
             groups=groups,
             constraint=make_constraint(self.constraint.name, groups, min_group_rows=self.constraint.min_rows),
             rows=self.rows if favored else self.rows.swap_groups(),
+            whole=self.whole if favored else self.whole.swap_groups(),
         )
 
-    def on_rows(self, name: str) -> "Decided":
-        """The same with those groups bounded that have enough of these rows."""
-        return replace(self, constraint=self.constraint.on_rows(self.rows.count_cells(), rows=f"the {name}"))
+    @property
+    def cells(self) -> np.ndarray:
+        """How many people are counted in what is compared, by group and label."""
+        cells = self.rows.count_cells()
+        if not self.constraint.needs_labels:
+            return cells
+        return cells * self.groups.find_labelled(cells, cells.sum(axis=1) > 0)[:, None]
 
-    def count(self, name: str) -> PathCounts:
-        """Counts of two steps: before and after."""
+    def on_rows(self, name: str) -> "Decided":
+        """The same with those groups bounded that have enough of these rows; none, if that leaves nobody to compare."""
+        try:
+            constraint = self.constraint.on_rows(self.cells, rows=f"the {name}")
+        except ValueError:
+            if (self.cells == self.whole.count_cells()).all():
+                raise
+            constraint = replace(self.constraint, kept=np.zeros(len(self.constraint.kept), bool))
+        return replace(self, constraint=constraint)
+
+    def count(self, name: str) -> Told:
+        """Counts of two steps, before and after, as they can be told."""
         before = self.after if self.before is None else self.before
         favorable = np.stack([self.rows.weigh_cells(before), self.rows.weigh_cells(self.after)])
         n_rows = self.rows.count_cells().sum(axis=1)
-        return PathCounts(favorable, self.rows.weigh_cells(), name, n_rows, self.constraint)
+        return tell(PathCounts(favorable, self.rows.weigh_cells(), name, n_rows, self.constraint), self.groups)
 
 
 def describe_decided(
     decided: Decided, name: str, *, favorable: str, unfavorable: str, sensitive: str | None
 ) -> dict[str, Any]:
     """The parts of a summary that need no model; ``name`` is what the rows are called."""
-    groups, asked, encoded = decided.groups, decided.constraint, decided.rows
-    totals, counts = encoded.weigh_cells(), decided.count(name)
+    groups, asked, told = decided.groups, decided.constraint, decided.count(name)
+    labels = None if told.labelled is None else told.labelled.totals.sum(axis=0)
     return {
         "rows": {
             "name": name,
-            "n": int(totals.sum()),
-            "labelled": encoded.label is not None,
+            "n": int(told.decided.n_rows.sum()),
+            "labelled": decided.rows.label is not None,
             "seen": False,
             "chose": False,
-            "without_group": people((encoded.weight == 0).sum()),
+            "without_group": people((decided.whole.weight == 0).sum()),
         },
         "favorable": favorable,
         "unfavorable": unfavorable,
@@ -103,34 +129,45 @@ def describe_decided(
             "combine": groups.combine,
             "missing": groups.missing,
             "min_group_rows": asked.min_rows,
-            "left_out": [one_line(name) for name in asked.left_out],
+            "left_out": _left_out(decided) if told.compared is not None else [],
         },
-        "groups": _groups(groups, encoded, decided.before, decided.after, asked),
+        "groups": _groups(decided, told),
         "overall": {
-            "before": None if decided.before is None else measure_all(counts, 0, groups),
-            "after": measure_all(counts, 1, groups),
-            "constant_accuracy": None if encoded.label is None else number(totals.sum(axis=0).max() / totals.sum()),
+            "before": None if decided.before is None else measure_all(told, 0, groups),
+            "after": measure_all(told, 1, groups),
+            "constant_accuracy": None if labels is None else number(labels.max() / labels.sum()),
         },
         "impact": measure_impact(
-            groups, asked, encoded, decided.after, decided.score, decided.score_name, tell_few=decided.tell_few
+            groups,
+            decided.whole,
+            decided.whole if decided.tell_few else decided.rows,
+            decided.after,
+            decided.score,
+            decided.score_name,
+            tell_few=decided.tell_few,
         ),
     }
 
 
-def _groups(
-    groups: Groups, rows: Rows, before: np.ndarray | None, after: np.ndarray, constraint: Constraint
-) -> list[dict[str, Any]]:
-    totals = groups.count_compared(rows.weigh_cells())
-    decided = {"before": before, "after": after}
+def _left_out(decided: Decided) -> list[str]:
+    """The sides that are not bounded for want of rows; of fewer than ten people it is not told by how many."""
+    constraint = decided.constraint
+    for_want = ~constraint.kept & ((constraint.count_sides(decided.cells) > 0) | (constraint.min_rows >= FEWEST))
+    return [one_line(constraint.names[side]) for side in np.flatnonzero(for_want)]
+
+
+def _groups(decided: Decided, told: Told) -> list[dict[str, Any]]:
+    groups = decided.groups
+    nobody = replace(decided.constraint, kept=np.zeros(len(decided.constraint.kept), bool))
+    constraint = nobody if told.compared is None else told.compared.constraint
     measured = {
-        when: None
-        if favorable is None
-        else measure_groups(rows.weigh_cells(favorable), rows.weigh_cells(), groups, constraint)
-        for when, favorable in decided.items()
+        "before": None if decided.before is None else measure_groups(told, 0, groups, constraint),
+        "after": measure_groups(told, 1, groups, constraint),
     }
-    size, n_all, labelled = totals.sum(axis=1), rows.weigh_cells().sum(), totals.shape[1] == 2
+    size, whole = (groups.count_people(rows.count_cells().sum(axis=1)) for rows in (decided.rows, decided.whole))
+    hidden, n_all = (whole > 0) & (size == 0), told.decided.n_rows.sum()
+    labels = None if told.labelled is None else groups.count_compared(told.labelled.totals)
     bounded = constraint.find_bounded(groups)
-    hidden = groups.find_hidden(size, bounded)
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
     return [
         {
@@ -138,20 +175,20 @@ def _groups(
             "attribute": one_line(attribute.name),
             "role": _role(attribute.privileged, v),
             "rows": None if hidden[g] else int(size[g]),
-            "few": people(size[g]) is None,
-            "share": None if hidden[g] else number(size[g] / n_all),
+            "few": people(whole[g]) is None,
+            "share": None if hidden[g] else number(size[g] / max(n_all, 1)),
             "small": is_small(size[g], n_all),
             "bounded": bool(bounded[g]),
-            "base_rate": _base_rate(totals[g], hidden=hidden[g]) if labelled else None,
+            "base_rate": _base_rate(labels, g) if decided.rows.label is not None else None,
             **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
         }
         for g, (attribute, v) in enumerate(values)
     ]
 
 
-def _base_rate(totals: np.ndarray, *, hidden: bool) -> dict[str, float | None]:
+def _base_rate(labels: np.ndarray | None, g: int) -> dict[str, float | None]:
     """The share with a favourable label, where that can be told."""
-    return rate(totals[1], totals.sum()) if not hidden and tells_labels(totals) else estimate(np.nan)
+    return estimate(np.nan) if labels is None else rate(labels[g, 1], labels[g].sum())
 
 
 def _role(privileged: int | None, value: int) -> str:

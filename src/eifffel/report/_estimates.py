@@ -7,8 +7,8 @@ import numpy as np
 from eifffel import metrics
 from eifffel.constraints import Constraint
 from eifffel.intervals import rate_interval, ratio_interval
-from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import FEWEST, Groups
+from eifffel.telling import Told
 
 # Groups below either are marked: their rates say little.
 SMALL_ROWS = 30
@@ -40,65 +40,63 @@ def people(n: Any) -> int | None:
     return None if 0 < n < FEWEST else int(n)
 
 
-def tells_labels(totals: np.ndarray) -> bool:
-    """Whether there are no labels that only some, and fewer than ten, of these people have; one rate tells another."""
-    return not ((totals > 0) & (totals < FEWEST)).any()
-
-
 def is_small(n_rows: int, n_all: int) -> bool:
     """Whether a group has so few rows that its rates say little."""
     return bool(n_rows < SMALL_ROWS or n_rows < SMALL_SHARE * n_all)
 
 
-def measure_groups(
-    favorable: np.ndarray, totals: np.ndarray, groups: Groups, constraint: Constraint
-) -> list[dict[str, Estimate]]:
-    """What decisions do to each of those who are compared.
+def measure_groups(told: Told, step: int, groups: Groups, constraint: Constraint) -> list[dict[str, Estimate]]:
+    """What decisions do to each of those who are compared, of whom it can be told.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray of shape (n_groups, n_labels)
-        Rows of the groups decided favourably, and all rows.
-    groups, constraint : Groups and Constraint
-        Who is compared with whom. The highest rate is that of a value of the same attribute that is bounded.
+    The highest rate is that of a value of the same attribute that is bounded.
     """
-    favorable, totals = groups.count_compared(favorable), groups.count_compared(totals)
+    favorable, totals = (groups.count_compared(table) for table in (told.decided.favorable[step], told.decided.totals))
     chosen, size = favorable.sum(axis=1), totals.sum(axis=1)
+    of_labels = None
+    if told.labelled is not None:
+        tables = told.labelled.favorable[step], told.labelled.totals
+        of_labels = tuple(groups.count_compared(table) for table in tables)
     rates = metrics.selection_rate(favorable, totals)
     bounded = constraint.find_bounded(groups) & (size > 0)
-    hidden = groups.find_hidden(size, bounded)
-    labelled = totals.shape[1] == 2
     unknown = estimate(np.nan)
     found: list[dict[str, Estimate]] = []
     for g in range(len(size)):
-        if hidden[g]:
+        if size[g] == 0:
             found.append(dict.fromkeys((*RATES, "ratio_to_highest"), unknown))
             continue
         own = groups.attribute_of == groups.attribute_of[g]
         own &= bounded if (own & bounded).any() else size > 0
-        own &= ~hidden
         highest = int(np.argmax(np.where(own, rates, -1)))
         compared = None if g == highest else ratio_interval(chosen[g], size[g], chosen[highest], size[highest])
-        known = own.any() and rates[highest] > 0
-        told = labelled and tells_labels(totals[g])
         found.append(
             {
                 "selection_rate": rate(chosen[g], size[g]),
-                "ratio_to_highest": estimate(rates[g] / rates[highest], compared) if known else unknown,
-                "true_positive_rate": rate(favorable[g, 1], totals[g, 1]) if told else unknown,
-                "false_positive_rate": rate(favorable[g, 0], totals[g, 0]) if told else unknown,
-                "precision": rate(favorable[g, 1], chosen[g]) if told else unknown,
+                "ratio_to_highest": estimate(rates[g] / rates[highest], compared) if rates[highest] > 0 else unknown,
+                **dict.fromkeys(RATES[1:], unknown),
             }
         )
+        if of_labels is not None:
+            good, of_label = of_labels[0][g], of_labels[1][g]
+            found[g] |= {
+                "true_positive_rate": rate(good[1], of_label[1]),
+                "false_positive_rate": rate(good[0], of_label[0]),
+                "precision": rate(good[1], good.sum()),
+            }
     return found
 
 
-def measure_all(counts: PathCounts, step: int, groups: Groups) -> dict[str, Any]:
-    """What is bounded, between whom, and accuracy, of the decisions at a step."""
+def measure_all(told: Told, step: int, groups: Groups) -> dict[str, Any]:
+    """What is bounded, between whom, and accuracy, of the decisions at a step; of those of whom it can be told."""
+    labelled, counts = told.labelled, told.compared
+    accuracy = estimate(np.nan)
+    if labelled is not None:
+        n_correct = metrics.n_correct(labelled.favorable[step], labelled.totals)
+        accuracy = rate(n_correct, labelled.totals.sum())
+    if counts is None:
+        unknown = {"discrimination": estimate(np.nan), "ratio": estimate(np.nan)}
+        return {**unknown, "ratio_between": [], "between": [], "rates": [], "by_attribute": [], "accuracy": accuracy}
     pair = [counts.worst.high[step], counts.worst.low[step]]
     chosen, size = (counts.constraint.count_sides(table)[pair] for table in (counts.favorable[step], counts.totals))
-    labelled = counts.totals.shape[1] == 2
-    n_correct = metrics.n_correct(counts.favorable[step], counts.totals) if labelled else np.nan
     return {
         "discrimination": estimate(counts.discrimination[step], counts.interval(step)),
         "ratio": estimate(counts.ratio[step], counts.ratio_interval(step)),
@@ -109,7 +107,7 @@ def measure_all(counts: PathCounts, step: int, groups: Groups) -> dict[str, Any]
             {"name": one_line(name), "value": number(part.worst(counts.favorable[step], counts.totals).value)}
             for name, part in counts.constraint.by_attribute(groups)
         ],
-        "accuracy": rate(n_correct, counts.totals.sum()) if labelled else estimate(np.nan),
+        "accuracy": accuracy,
     }
 
 

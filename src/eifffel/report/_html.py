@@ -50,7 +50,7 @@ def render_html(summary: dict[str, Any]) -> str:
     charts = {}
     if summary["path"] is not None:
         charts["tradeoff"] = draw_tradeoff(summary)
-    if summary["changed"] is not None:
+    if summary["changed"] is not None and _words.nobody_changed(summary) is None:
         charts["changes"] = draw_changes(summary)
     page: str = environment.get_template("report.html").render(
         s=summary,
@@ -71,7 +71,10 @@ def slider_data(summary: dict[str, Any]) -> dict[str, Any]:
     path = summary["path"]
     return {
         "start": path["chosen_bound"],
-        "bounds": [{**bound, "text": f"{bound['bound']:g}"} for bound in path["bounds"]],
+        "bounds": [
+            {**bound, "text": f"{bound['bound']:g}", "met_text": "met" if bound["met"] else "NOT MET"}
+            for bound in path["bounds"]
+        ],
         "points": [point_cells(point) for point in path["points"]],
     }
 

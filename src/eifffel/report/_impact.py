@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from scipy.stats import fisher_exact
 
-from eifffel.constraints import Constraint
 from eifffel.intervals import rate_interval, ratio_interval
 from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people
 from eifffel.rows.coding import Rows
@@ -23,10 +22,13 @@ class Partition:
     attribute : Attribute
     hidden : ndarray of bool
         The categories of which nothing is told.
+    whole : ndarray of int
+        How many people each has, those who are not described among them.
     """
 
     attribute: Attribute
     hidden: np.ndarray
+    whole: np.ndarray
 
     @property
     def unknown(self) -> np.ndarray:
@@ -47,7 +49,7 @@ class Partition:
 
 def measure_impact(
     groups: Groups,
-    constraint: Constraint,
+    whole: Rows,
     rows: Rows,
     chosen: np.ndarray,
     score: np.ndarray | None,
@@ -59,23 +61,25 @@ def measure_impact(
 
     Parameters
     ----------
-    groups, constraint, rows : Groups, Constraint and Rows
-        Who the people are; what a report does not describe of them is not described here either.
+    groups, whole, rows : Groups and Rows
+        Who the people are, and the same with those who are described alone.
     chosen : ndarray of bool
         Who is decided favourably.
     score : ndarray, optional
         The larger, the better for a person.
     tell_few : bool
-        Whether categories are described of whom there are fewer than ten people.
+        Whether categories are described of whom there are fewer than ten people; ``rows`` are then the whole.
     """
-    size = rows.weigh_cells().sum(axis=1)
-    partitions = find_partitions(groups, constraint, size)
+    size, everybody = (given.weigh_cells().sum(axis=1) for given in (rows, whole))
+    partitions = find_partitions(groups, size, everybody)
     if tell_few:
         partitions = [replace(part, hidden=np.zeros_like(part.hidden)) for part in partitions]
     counts = rows.weigh_cells(chosen).sum(axis=1)
     scoring = None
-    if score is not None and len(score) >= FEWEST:
-        median = np.median(score)  # of everybody, whether or not a category is known
+    # Of everybody, whether or not a category is known, but for those who are not described.
+    counted = (rows.weight > 0) | (whole.weight == 0)
+    if score is not None and counted.sum() >= FEWEST:
+        median = np.median(score[counted])
         above = rows.weigh_cells(score > median).sum(axis=1)
         # About half of all are above it.
         tables = [measure_partition(part.hide_second(size), above, size) for part in partitions]
@@ -83,34 +87,37 @@ def measure_impact(
     return {
         "selection": [measure_partition(part, counts, size) for part in partitions],
         "scoring": scoring,
-        "without_group": int((rows.weight == 0).sum()),
+        "without_group": int((whole.weight == 0).sum()),
         "tells_few": tell_few,
     }
 
 
-def find_partitions(groups: Groups, constraint: Constraint, size: np.ndarray) -> list[Partition]:
-    """Each attribute by itself, then all of them at once; ``size`` is how many people there are of each group.
+def find_partitions(groups: Groups, size: np.ndarray, whole: np.ndarray) -> list[Partition]:
+    """Each attribute by itself, then all of them at once.
 
+    ``size`` is how many people there are of each group that is described, and none of the others; ``whole`` of each.
     The report describes attributes by themselves or at once. What it describes is described here too; of the rest, as
     much as can be told so that no fewer than ten people can be reckoned from all sums together.
     """
     n_columns = len(groups.columns)
     singly = replace(groups, combine=EACH, privileged=(None,) * n_columns).attributes
     at_once = replace(groups, combine=INTERSECTION, privileged=(None,)).attributes[0]
-    hidden = groups.find_hidden(groups.count_people(size), constraint.find_bounded(groups))
-    if n_columns == 1:
-        return [Partition(at_once, hidden)]
-    margins = np.concatenate([attribute.members for attribute in singly])
-    cells = np.eye(len(size), dtype=bool)
-    secret = find_secrets(margins, size)
-    if groups.combine == INTERSECTION:
-        in_cells, in_margins = hidden, ~choose_told(cells[~hidden], margins, secret, size)
+    if n_columns == 1 or groups.combine == INTERSECTION:  # sums of groups, each of whom is described
+        in_cells = np.zeros(len(size), bool)
     else:
-        told = np.concatenate([margins[~hidden], cells[size == 0]])
-        in_cells, in_margins = ~choose_told(told, cells, secret, size), hidden
-    ends = np.cumsum([len(attribute.values) for attribute in singly])[:-1]
-    parts = [Partition(attribute, own) for attribute, own in zip(singly, np.split(in_margins, ends), strict=True)]
-    return [*parts, Partition(at_once, in_cells)]
+        margins = np.concatenate([attribute.members for attribute in singly])
+        cells = np.eye(len(size), dtype=bool)
+        told = np.concatenate([margins, cells[size == 0]])
+        in_cells = ~choose_told(told, cells, find_secrets(margins, size), size)
+    parts = [(attribute, np.zeros(len(attribute.values), bool)) for attribute in singly if n_columns > 1]
+    return [
+        Partition(
+            attribute,
+            hidden | ((attribute.members @ whole > 0) & (attribute.members @ size == 0)),
+            attribute.members @ whole,
+        )
+        for attribute, hidden in [*parts, (at_once, in_cells)]
+    ]
 
 
 def find_secrets(margins: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -156,8 +163,8 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
     attribute, unknown = part.attribute, part.unknown
     members = attribute.members.astype(size.dtype)
     chosen, size = members @ chosen, members @ size
-    n_known = size[~unknown].sum()
-    small = size < SMALL_SHARE * n_known
+    n_known, n_whole = size[~unknown].sum(), part.whole[~unknown].sum()
+    small = np.where(part.hidden, part.whole < SMALL_SHARE * n_whole, size < SMALL_SHARE * n_known)
     told = ~part.hidden & ~unknown & (size > 0)
     with np.errstate(invalid="ignore"):
         all_rates = np.where(size > 0, chosen / size, -1.0)
@@ -166,7 +173,7 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
     highest = int(np.argmax(np.where(small & (told & ~small).any(), -1.0, rates)))
     compared = told & (rates[highest] > 0) & (told.sum() > 1)
     categories = []
-    for k in np.flatnonzero(size > 0).tolist():
+    for k in np.flatnonzero(part.whole > 0).tolist():
         pair = chosen[k], size[k], chosen[highest], size[highest]
         ratio, p_value = estimate(np.nan), None
         if compared[k]:
@@ -178,7 +185,7 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
                 "name": one_line(show_group(attribute.values[k])),
                 "unknown": bool(unknown[k]),
                 "rows": None if part.hidden[k] else int(size[k]),
-                "few": bool(part.hidden[k] and people(size[k]) is None),
+                "few": bool(part.hidden[k] and people(part.whole[k]) is None),
                 "share": number(size[k] / n_known) if told[k] else None,
                 "small": bool(small[k] and not unknown[k]),
                 "highest": bool(compared[k] and k == highest),
@@ -194,7 +201,7 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
     return {
         "attribute": one_line(attribute.name),
         "intersection": isinstance(attribute.values[0], tuple),
-        "unknown": int(size[unknown].sum()),
+        "unknown": int(part.whole[unknown].sum()),
         "higher_hidden": bool(told.any() and (all_rates[unsaid] > rates[highest]).any()),
         "categories": categories,
     }

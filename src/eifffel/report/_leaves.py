@@ -20,11 +20,14 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
     """The leaves changed at a step, those with the largest effect first.
 
     A leaf with fewer than `FEWEST` scoring rows is counted and not described; of one that is, a group with fewer is not
-    counted.
+    counted. Rows of groups that are not described are in no number.
     """
     flips = path.flips(step)
     view = view_ensemble(path.model, favorable=path.favorable)
     cells = np.stack([flips[cell] for cell in path.cell_names], axis=1).reshape(len(flips), len(path.groups), 2)
+    described = path.grouping.find_described(path.leaf_counts.totals.sum(axis=1))
+    cells = cells * described[:, None]
+    hidden = path.grouping.count_people(described.astype(np.int64)) == 0
     in_leaf, per_group = cells.sum(axis=(1, 2)), path.grouping.count_compared(cells).sum(axis=2)
     change = flips["after"] - flips["before"]
     # A leaf that votes moves the score of its rows by its share of the trees.
@@ -48,7 +51,7 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
                 "rule": text,
                 "before": float(flips["before"][k]),
                 "after": float(flips["after"][k]),
-                **_count_rows(in_leaf[k], per_group[k], share[k], by_group=by_group),
+                **_count_rows(in_leaf[k], per_group[k], share[k], hidden, by_group=by_group),
                 "tests_sensitive": mark,
             }
             for k, text, mark in zip(shown.tolist(), texts, marks, strict=True)
@@ -56,11 +59,13 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
     }
 
 
-def _count_rows(in_leaf: int, per_group: np.ndarray, share: float, *, by_group: bool) -> dict[str, Any]:
+def _count_rows(
+    in_leaf: int, per_group: np.ndarray, share: float, hidden: np.ndarray, *, by_group: bool
+) -> dict[str, Any]:
     """Scoring rows in a leaf and its effect on them, by group or of all."""
     if not by_group:
         return {"rows": [], "effect": [], "all_rows": int(in_leaf), "all_effect": float(in_leaf * share)}
-    told = [n >= FEWEST or n == 0 for n in per_group]
+    told = [not hide and (n >= FEWEST or n == 0) for n, hide in zip(per_group, hidden, strict=True)]
     return {
         "rows": [int(n) if tell else None for n, tell in zip(per_group, told, strict=True)],
         "effect": [float(n * share) if tell else None for n, tell in zip(per_group, told, strict=True)],

@@ -107,7 +107,7 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield f"**{escape(s['verdict']['heading'])}.** {escape(s['verdict']['sentence'])}"
     yield ""
-    if edited:
+    if edited and _words.unchanged_words(s) is None:
         before, after = s["overall"]["before"], s["overall"]["after"]
         yield (
             f"Before the edit the difference was {_words.fraction(before['discrimination'])}; accuracy was "
@@ -127,19 +127,13 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
     if s["changed"] is not None:
         yield "## Who changed"
         yield ""
-        counts = zip(s["groups"], s["changed"]["groups"], strict=True)
-        yield from table(
-            [escape(s["sensitive"]), "rows", "gain a favourable decision", "lose one"],
-            [[escape(g["name"]), *_words.changed_cells(g, c)] for g, c in counts],
-        )
-        yield from table(
-            ["rule", "rows", "gain", "lose"],
-            [
-                [escape(r["rule"]) + _marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"]
-                for r in s["changed"]["rules"]
-            ],
-        )
-    if s["leaves"] is not None:
+        yield from _changes(s)
+    if s["leaves"] is not None and s["leaves"]["n_changed"] == 0:
+        yield "## Which leaves changed"
+        yield ""
+        yield f"None of {s['leaves']['n_leaves']:,}. {_words.unchanged_words(s) or ''}"
+        yield ""
+    elif s["leaves"] is not None:
         leaves = s["leaves"]
         yield "## Which leaves changed"
         yield ""
@@ -180,6 +174,26 @@ def _lines(s: dict[str, Any]) -> Iterator[str]:
         yield f"Not for: {escape(s['about']['not_for'])}"
         yield ""
     yield from (f"- {escape(limit)}" for limit in s["limits"])
+
+
+def _changes(s: dict[str, Any]) -> Iterator[str]:
+    nobody = _words.nobody_changed(s)
+    if nobody is not None:
+        yield escape(_words.unchanged_words(s) or nobody)
+        yield ""
+        return
+    counts = zip(s["groups"], s["changed"]["groups"], strict=True)
+    yield from table(
+        [escape(s["sensitive"]), "rows", "gain a favourable decision", "lose one"],
+        [[escape(g["name"]), *_words.changed_cells(g, c)] for g, c in counts],
+    )
+    yield from table(
+        ["rule", "rows", "gain", "lose"],
+        [
+            [escape(r["rule"]) + _marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"]
+            for r in s["changed"]["rules"]
+        ],
+    )
 
 
 def _group_rows(s: dict[str, Any], moments: tuple[str, ...]) -> list[list[str]]:

@@ -79,14 +79,20 @@ def score(model: Any, X: Any, coding: Coding) -> np.ndarray | None:
         return np.asarray(model.predict_proba(X))[:, coding.favorable]
 
 
-def measure_calibration(before: np.ndarray | None, after: np.ndarray | None, rows: Rows) -> Record | None:
-    """Brier scores of probabilities before and after an edit, where there are any and labels are known."""
-    if rows.label is None or after is None:
+def measure_calibration(
+    before: np.ndarray | None, after: np.ndarray | None, rows: Rows, labelled: np.ndarray | None
+) -> Record | None:
+    """Brier scores of probabilities before and after an edit, where there are any and labels are known.
+
+    Of people of the ``labelled`` groups alone, of whom labels are told, if there are such.
+    """
+    if rows.label is None or after is None or labelled is None:
         return None
-    label = rows.label == 1
+    inside = (rows.weight > 0) & labelled[rows.group]
+    label = rows.label[inside] == 1
     scores = {"before": before, "after": after}
     return {
-        when: None if chance is None else number(brier_score_loss(label, np.clip(chance, 0, 1)))
+        when: None if chance is None else number(brier_score_loss(label, np.clip(chance[inside], 0, 1)))
         for when, chance in scores.items()
     }
 

@@ -1,6 +1,6 @@
 """Who changed: people whose decision the edit changed, by group and by readable rules."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,6 @@ from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel._validation import is_missing, named_columns
-from eifffel.constraints import Constraint
 from eifffel.ensembles import INFREQUENT, Column, plain_columns, view_ensemble
 from eifffel.report._estimates import one_line
 from eifffel.rows.coding import Rows
@@ -44,35 +43,36 @@ def summarize_changes(
     after: np.ndarray,
     rows: Rows,
     groups: Groups,
-    constraint: Constraint,
     X: Any,
     *,
     sensitive_columns: tuple[str, ...],
 ) -> dict[str, Any]:
-    """Who gains and who loses a favourable decision; not told of fewer than ten people.
+    """Who gains and who loses a favourable decision, of those who are described.
 
     Parameters
     ----------
     before, after : ndarray of bool
         Whether each row is decided favourably.
-    rows, groups, constraint : Rows, Groups and Constraint
-        Who they are, and who is bounded.
+    rows, groups : Rows and Groups
+        Who they are; whoever is not described weighs nothing.
     X : table
         The rows as they were given to the model.
     """
-    known = rows.weight > 0  # their group
+    known = rows.weight > 0
     gained, lost = ~before & after & known, before & ~after & known
     counted = {"rows": None, "gained": gained, "lost": lost}
     of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
-    bounded = constraint.find_bounded(groups)
-    hidden = groups.find_hidden(of_group["rows"], bounded)
     return {
         "groups": [
-            {what: None if hidden[g] else int(counts[g]) for what, counts in of_group.items()}
-            for g in range(len(groups.compared))
+            {what: int(counts[g]) if n_rows else None for what, counts in of_group.items()}
+            for g, n_rows in enumerate(of_group["rows"].tolist())
         ],
-        **_describe_changes(gained, lost, as_numbers(X), sensitive_columns),
+        **_describe_changes(gained[known], lost[known], _only(as_numbers(X), known), sensitive_columns),
     }
+
+
+def _only(table: Table, inside: np.ndarray) -> Table:
+    return replace(table, values=table.values[np.flatnonzero(inside)])
 
 
 def _describe_changes(

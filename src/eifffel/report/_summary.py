@@ -192,15 +192,17 @@ def summarize(
         groups,
         asked,
         encoded,
+        encoded,
         None if original is None else decide(original, X, coding),
         decide(model, X, coding),
         chances[1],
         f"probability of {name}",
         tell_few,
-    )
+    ).described()
     if path is None:
         decided = decided.turn()
     decided = decided.on_rows(rows)
+    labelled = decided.count(rows).labelled
     summary = {
         **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
         "schema": SCHEMA_NAME,
@@ -210,7 +212,7 @@ def summarize(
         "changed": None,
         "leaves": None,
         "model": describe_model(model, record),
-        "calibration": measure_calibration(*chances, encoded),
+        "calibration": measure_calibration(*chances, decided.rows, None if labelled is None else labelled.n_rows > 0),
         "made": tell_making(model),
         "about": _tell_about(about),
         "limits": list_limits(asked.name, edited=decided.before is not None),
@@ -221,7 +223,6 @@ def summarize(
             decided.after,
             decided.rows,
             decided.groups,
-            decided.constraint,
             X,
             sensitive_columns=tuple(sensitive_columns),
         )
@@ -300,8 +301,9 @@ def summarize_decisions(
     asked = find_constraint(None, None, constraint, groups, min_group_rows, labelled=y is not None)
     encoded = Coding(np.array([0, 1]), 1, groups).encode(decisions, label, sensitive_features, rows=f"the {rows}")
     numbers = None if scores is None else _read_scores(scores, len(values))
-    decided = Decided(groups, asked, encoded, None, sets.code(values) == 1, numbers, one_line(score_name), tell_few)
-    decided = decided.turn().on_rows(rows)
+    chosen = sets.code(values) == 1
+    decided = Decided(groups, asked, encoded, encoded, None, chosen, numbers, one_line(score_name), tell_few)
+    decided = decided.described().turn().on_rows(rows)
     name, other = (_list_labels(labels) for labels in sets)
     summary = {
         **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
@@ -372,7 +374,7 @@ def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[s
     if selection is not None:
         return dict(_plain(selection.told()))
     stored = None if record is None else record["selection"]
-    return None if stored is None else dict(_plain(stored))
+    return None if stored is None else {"shortfall": None, **_plain(stored)}  # an older record has none
 
 
 def _name_labels(coding: Coding) -> tuple[str, str]:

@@ -1,30 +1,39 @@
 """The path in a report: the steps that some bound selects, measured on the rows of the report."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning
 from eifffel.objective import name_loss
 from eifffel.path import FairnessPath
+from eifffel.path_counts import PathCounts
 from eifffel.report._estimates import measure_all, measure_groups, number
+from eifffel.selecting import choose_step
 from eifffel.selection import Selection
+from eifffel.telling import Told, tell
 
 # Bounds that a reader can ask for are this far apart.
 STEPS = {"epsilon": 0.001, "ratio": 0.005}
 
 
-def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Selection) -> dict[str, Any]:
-    """The steps that bounds select on the selection rows, and what they do to the rows of the report."""
+def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Selection) -> dict[str, Any] | None:
+    """The steps that bounds select on the selection rows, and what they do to the rows of the report.
+
+    Of people who are described, on both; ``None`` where that leaves nobody to choose by.
+    """
     kind = "epsilon" if selection.ratio is None else "ratio"
+    chosen_on = tell(path.counts_for(selection.confidence), path.grouping)
+    counts, accuracy_counts = chosen_on.compared, tell(path.accuracy_counts, path.grouping).labelled
+    if counts is None or accuracy_counts is None or not _has_objective(accuracy_counts, selection):
+        return None
     asked = getattr(selection, kind)
-    bounds = sorted({*_bounds(path, kind, asked), asked})
-    chosen = [_select(path, kind, bound, selection) for bound in bounds]
+    bounds = sorted({*_bounds(counts, kind, asked), asked})
+    chosen = [_choose(path, counts, accuracy_counts, kind, bound, selection) for bound in bounds]
     own = bounds.index(asked)
-    chosen[own] = selection
-    steps = sorted({choice.step for choice in chosen} | {0, selection.step})
+    chosen[own] = selection.step, selection.met
+    steps = sorted({step for step, _ in chosen} | {0, selection.step})
     place = {step: k for k, step in enumerate(steps)}
+    here = tell(measured.counts, path.grouping)
     return {
         "strategy": path.strategy,
         "n_steps": path.n_steps,
@@ -32,43 +41,59 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
         "alpha": selection.alpha,
         "confidence": selection.confidence,
         "loss": name_loss(selection.objective),
-        "chosen_on": {"rows": selection.discrimination_rows, "n": selection.n_discrimination_rows},
-        "accuracy_on": {"rows": path.accuracy_counts.rows, "n": int(path.accuracy_counts.totals.sum())},
+        "chosen_on": {"rows": selection.discrimination_rows, "n": int(chosen_on.decided.n_rows.sum())},
+        "accuracy_on": {"rows": accuracy_counts.rows, "n": int(accuracy_counts.n_rows.sum())},
         "kind": kind,
         "chosen_bound": own,
         "bounds": [
-            {"bound": bound, "point": place[choice.step], "met": choice.met}
-            for bound, choice in zip(bounds, chosen, strict=True)
+            {"bound": bound, "point": place[step], "met": met}
+            for bound, (step, met) in zip(bounds, chosen, strict=True)
         ],
-        "points": [_point(path, measured, step, selection.confidence) for step in steps],
+        "points": [_point(path, here, counts, accuracy_counts, step, selection.confidence) for step in steps],
     }
 
 
-def _bounds(path: FairnessPath, kind: str, asked: float) -> list[float]:
+def _has_objective(counts: PathCounts, selection: Selection) -> bool:
+    """Whether rows have what is limited; balanced accuracy needs both labels."""
+    return selection.objective != "balanced_accuracy" or bool(counts.totals.sum(axis=0).all())
+
+
+def _bounds(counts: PathCounts, kind: str, asked: float) -> list[float]:
     """From what the model as it came would keep to the strictest of all."""
     step = STEPS[kind]
     if kind == "epsilon":
-        most = max(abs(float(path.discrimination[0])), asked)
+        most = max(abs(float(counts.discrimination[0])), asked)
         return [round(k * step, 6) for k in range(min(int(np.ceil(most / step)) + 5, round(1 / step)) + 1)]
-    least = min(float(np.nan_to_num(path.counts.ratio[0])), asked)
+    least = min(float(np.nan_to_num(counts.ratio[0])), asked)
     return [round(k * step, 6) for k in range(max(int(least / step) - 5, 1), round(1 / step) + 1)]
 
 
-def _select(path: FairnessPath, kind: str, bound: float, selection: Selection) -> Selection:
-    with warnings.catch_warnings():
-        for category in (ConstraintNotMetWarning, FewRowsWarning, SeenRowsWarning):
-            warnings.simplefilter("ignore", category)  # the slider shows it, or whoever selected has heard it
-        return path.select(
-            **{kind: bound},
-            alpha=selection.alpha,
-            rule=selection.rule,
-            confidence=selection.confidence,
-            objective=selection.objective,
-        )
+def _choose(
+    path: FairnessPath, counts: PathCounts, accuracy_counts: PathCounts, kind: str, bound: float, selection: Selection
+) -> tuple[int, bool]:
+    """The step for another bound, and whether it is met."""
+    return choose_step(
+        counts,
+        accuracy_counts,
+        path.order.safest,
+        selection.objective,
+        epsilon=bound if kind == "epsilon" else None,
+        ratio=bound if kind == "ratio" else None,
+        alpha=selection.alpha,
+        rule=selection.rule,
+        confidence=selection.confidence,
+    )
 
 
-def _point(path: FairnessPath, measured: FairnessPath, step: int, confidence: float | None) -> dict[str, Any]:
-    counts, chosen = measured.counts, path.counts_for(confidence)
+def _point(
+    path: FairnessPath,
+    here: Told,
+    chosen: PathCounts,
+    accuracy_counts: PathCounts,
+    step: int,
+    confidence: float | None,
+) -> dict[str, Any]:
+    constraint = path.counts.constraint if here.compared is None else here.compared.constraint
     return {
         "step": step,
         "position": number(path.positions[step]),
@@ -76,10 +101,10 @@ def _point(path: FairnessPath, measured: FairnessPath, step: int, confidence: fl
         "selection": {
             "discrimination": number(chosen.discrimination[step]),
             "ratio": number(chosen.ratio[step]),
-            "accuracy": number(path.accuracy[step]),
-            "accuracy_drop": number(path.accuracy_drop[step]),
-            "upper": None if confidence is None else number(path.upper_limits(confidence)[step]),
+            "accuracy": number(accuracy_counts.objective("accuracy")[step]),
+            "accuracy_drop": number(accuracy_counts.drop("accuracy")[step]),
+            "upper": None if confidence is None else number(chosen.limits(confidence)[step]),
         },
-        "overall": measure_all(counts, step, path.grouping),
-        "groups": measure_groups(counts.favorable[step], counts.totals, path.grouping, counts.constraint),
+        "overall": measure_all(here, step, path.grouping),
+        "groups": measure_groups(here, step, path.grouping, constraint),
     }

@@ -6,8 +6,9 @@ import numpy as np
 
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.report.words import fraction, share
+from eifffel.report.words import fraction, nobody_changed, share, unchanged_words
 from eifffel.selection import RESTS_ON_WORD
+from eifffel.shortfall import say_shortfall
 from eifffel.verdict import CHOSE, SEEN, judge, judge_ratio
 
 # By how much accuracy must exceed that of one decision for all.
@@ -25,8 +26,9 @@ def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float |
     value, interval = measured["value"], (measured["low"], measured["high"])
     where = f"{summary['rows']['n']:,} {summary['rows']['name']}"
     over = "" if summary["constraint"]["directed"] else ", over all that are compared,"
-    facts = f"On {where}, {_say_rates(summary)}: a difference of {value:.3f} (95% interval{over} {interval[0]:.3f} to "
-    facts += f"{interval[1]:.3f})"
+    facts = f"On {where}, {_say_rates(summary)}"
+    if value is not None:
+        facts += f": a difference of {value:.3f} (95% interval{over} {interval[0]:.3f} to {interval[1]:.3f})"
     cost = _say_accuracy(summary)
     if summary["rows"]["seen"]:
         cost += f" {SEEN}"
@@ -42,9 +44,18 @@ def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float |
         selection = None  # judged by another bound than chose it
     if epsilon is None and ratio is None and selection is not None:
         epsilon, ratio = selection["epsilon"], selection["ratio"]
+    unjudged = {"epsilon": epsilon, "ratio": ratio, "holds": None, "chosen": None, "certain": None}
     if epsilon is None and ratio is None:
-        unjudged = {"epsilon": None, "ratio": None, "holds": None, "chosen": None, "certain": None}
         return {**unjudged, "heading": "Measured", "sentence": f"{facts}.{cost}{_say_losers(summary)}"}
+    chosen = None if selection is None else selection["met"]
+    if value is None:
+        return {
+            **unjudged,
+            "chosen": chosen,
+            "heading": "✗ The bound is not met" if chosen is False else "! The bound cannot be judged on these rows",
+            "sentence": f"{facts}. Nothing is left to compare, so that {_bound_words(epsilon, ratio)} can be said "
+            f"neither to hold nor to be broken here.{_on_choice(selection, True)}{cost}{_say_losers(summary)}",
+        }
     signed = selection is not None and selection["confidence"] is not None and summary["constraint"]["directed"]
     if epsilon is not None:
         judged = judge(value, interval, epsilon, signed=signed)
@@ -55,7 +66,6 @@ def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float |
         judged = judge_ratio(measured_ratio, known, ratio, turned=signed and value < 0)
         between = " over ".join(overall["ratio_between"][::-1])
         facts += f"; the smallest ratio of two rates is {fraction(smallest)}, {between}"
-    chosen = None if selection is None else bool(selection["met"])
     mark = "!" if judged.is_past else "✓" if judged.holds else "✗"
     return {
         "epsilon": epsilon,
@@ -66,6 +76,10 @@ def write_verdict(summary: dict[str, Any], epsilon: float | None, ratio: float |
         "heading": "✗ The bound is not met" if chosen is False else f"{mark} {judged.heading}",
         "sentence": f"{facts}, {judged.clause}.{_on_choice(selection, judged.holds)}{cost}{_say_losers(summary)}",
     }
+
+
+def _bound_words(epsilon: float | None, ratio: float | None) -> str:
+    return f"the bound of {epsilon:g}" if epsilon is not None else f"the bound of {ratio:g} on the ratio"
 
 
 def _say_rates(summary: dict[str, Any]) -> str:
@@ -79,6 +93,8 @@ def _say_rates(summary: dict[str, Any]) -> str:
         ]
         return f"{favorable} {' and to '.join(shares)}"
     after = summary["overall"]["after"]
+    if not after["between"]:
+        return f"fewer than two groups by {sensitive} can be compared"
     high, low = (f"{name} ({share(rate)})" for name, rate in zip(after["between"], after["rates"], strict=True))
     rate = summary["constraint"]["rate"]
     return f"of the groups by {sensitive} that are bounded, the {rate} differs most between {high} and {low}"
@@ -97,6 +113,12 @@ def _say_left_out(summary: dict[str, Any]) -> str:
     """Who is not bounded."""
     constraint, left_out = summary["constraint"], summary["constraint"]["left_out"]
     said = ""
+    few = [group["name"] for group in summary["groups"] if group["few"]]
+    if few:
+        said += (
+            f" Nothing is told or judged of {'; '.join(few)}: fewer than ten people{' each' * (len(few) > 1)}, who are "
+            "in no number here."
+        )
     if left_out:
         said += f" Not bounded, for want of {constraint['min_group_rows']} rows: {'; '.join(left_out)}."
     for name in dict.fromkeys(group["attribute"] for group in summary["groups"]):
@@ -113,7 +135,8 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
     if accuracy is None:
         return ""
     before = summary["overall"]["before"]
-    was = "" if before is None else f", {before['accuracy']['value']:.3f} before the edit"
+    same = before is None or unchanged_words(summary) is not None
+    was = "" if same else f", {before['accuracy']['value']:.3f} before the edit"
     # One that is hardly better than deciding alike about everybody has little left to decide with.
     little = f"; deciding the same about everybody would have {constant:.3f}" if accuracy < constant + LITTLE else ""
     return f" Accuracy is {accuracy:.3f}{was}{little}."
@@ -122,19 +145,26 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
 def _say_losers(summary: dict[str, Any]) -> str:
     if summary["changed"] is None:
         return ""
+    unchanged, nobody = unchanged_words(summary), nobody_changed(summary)
+    if nobody is not None:
+        return f" {unchanged or nobody}"
     counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
     # Everybody has a value of each attribute.
     own = [changed for group, changed in counts if group["attribute"] == summary["groups"][0]["attribute"]]
-    told = [changed for changed in own if changed["gained"] is not None]
+    told = [changed for changed in own if changed["gained"] is not None]  # who are all that are described
     gained, lost = (sum(changed[what] for changed in told) for what in ("gained", "lost"))
     losers = f"{lost:,} lose" if lost > 1 else "1 loses" if lost else "nobody loses"
-    but = "" if len(told) == len(own) else ", small groups left out,"
-    return f" By the edit {gained:,} of these people{but} gain a favourable decision and {losers} one."
+    return f" By the edit {gained:,} of these people gain a favourable decision and {losers} one."
 
 
 def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
     if selection is None:
         return ""
+    if selection["met"] is None:
+        return (
+            f" A group has fewer than ten of the {selection['discrimination_rows']} on which the step was chosen, and "
+            "it is not told whether the bound was met there."
+        )
     where, value = selection["discrimination_rows"], selection["discrimination"]
     where = f"{selection['n_discrimination_rows']:,} {where}"
     sure = selection["confidence"]
@@ -142,7 +172,10 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         loss = name_loss(selection["objective"])
         limit = "" if selection["alpha"] is None else f" with a {loss} of at most {selection['alpha']:g}"
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
-        return f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there."
+        why = f": {say_shortfall(selection)}" if selection["shortfall"] is not None else ""
+        return (
+            f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
+        )
     if sure is not None:
         kept = "the difference is at most the bound" + (
             " in the direction that there was" if selection["directed"] else ""

@@ -146,6 +146,23 @@ def changed_cells(group: dict[str, Any], counts: dict[str, Any]) -> list[str]:
     return [group_rows(group), *(NOT_TOLD if n is None else f"{n:,}" for n in changed)]
 
 
+def unchanged_words(summary: dict[str, Any]) -> str | None:
+    """That the model is the one that came, where it is; by no bound that is not told to be met."""
+    selection = summary["selection"]
+    if selection is None or selection["step"] > 0:
+        return None
+    where = f"On the {selection['discrimination_rows']} the model was already within the bound"
+    return f"{where}; nothing was changed." if selection["met"] else "Nothing was changed."
+
+
+def nobody_changed(summary: dict[str, Any]) -> str | None:
+    """That no decision changed, where none did of those that are told."""
+    told = [counts for counts in summary["changed"]["groups"] if counts["gained"] is not None]
+    if any(counts["gained"] or counts["lost"] for counts in told):
+        return None
+    return f"No decision about these {summary['rows']['name']} changed."
+
+
 def count(n: int, noun: str) -> str:
     """A number of things."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
@@ -250,15 +267,24 @@ def asked_words(summary: dict[str, Any]) -> str:
     if selection["ratio"] is not None:
         upper += f", and the ratio {plain(selection['rate_ratio'])}"
     asked = "" if selection["constraint"] == "demographic_parity" else f"{selection['constraint'].replace('_', ' ')}, "
-    between = "" if selection["directed"] else f" between {selection['pair'][0]} and {selection['pair'][1]}"
+    between = (
+        ""
+        if selection["directed"] or not selection["pair"]
+        else f" between {selection['pair'][0]} and {selection['pair'][1]}"
+    )
     if selection["left_out"]:
         between += f" ({', '.join(selection['left_out'])} not bounded)"
+    lost = (
+        f"{loss} {plain(selection['objective_drop'])} on {selection['n_accuracy_rows']:,} {selection['accuracy_rows']}"
+    )
+    if selection["met"] is None:
+        difference, level_of, met = "not told", "", "whether it is met is not told"
+    else:
+        level_of, met = f", a {level:g}% interval", "met" if selection["met"] else "NOT MET"
     return (
-        f"{asked}{bound}, {alpha}{sure}, rule {selection['rule']}; "
-        f"{'met' if selection['met'] else 'NOT MET'} on {selection['n_discrimination_rows']:,} "
+        f"{asked}{bound}, {alpha}{sure}, rule {selection['rule']}; {met} on {selection['n_discrimination_rows']:,} "
         f"{selection['discrimination_rows']} ({rows}) at step {selection['step']:,}, where the difference{between} "
-        f"is {difference}, a {level:g}% interval{upper}; {loss} {selection['objective_drop']:.3f} on "
-        f"{selection['n_accuracy_rows']:,} {selection['accuracy_rows']}"
+        f"is {difference}{level_of}{upper}; {lost}"
     )
 
 

@@ -138,19 +138,30 @@ class Groups:
         """How many people there are of each that is compared, from how many there are of each group."""
         return self.count_compared(n_rows[:, None])[:, 0]
 
-    def find_hidden(self, n_rows: np.ndarray, bounded: np.ndarray) -> np.ndarray:
-        """Which of those who are compared are not described where others read it, by how many people there are of each.
+    def find_described(self, n_rows: np.ndarray) -> np.ndarray:
+        """Which groups are described where others read it, by how many people there are of each.
 
-        Those of fewer than ten. Where that is one of an attribute, it could be reckoned from sums and from all others,
-        and the smallest of the others that are not bounded is not described either.
+        Nobody is who shares a value that is compared with fewer than ten others. Such people are in no sum either: what
+        is told is of the others alone, and nothing of those few can be reckoned from it.
         """
-        hidden = (n_rows > 0) & (n_rows < FEWEST)
-        for k in range(len(self.attributes)):
-            own = self.attribute_of == k
-            others = np.flatnonzero(own & ~hidden & ~bounded & (n_rows > 0))
-            if hidden[own].sum() == 1 and len(others):
-                hidden[others[np.argmin(n_rows[others])]] = True
-        return hidden
+        return self._leave_out(n_rows[:, None], n_rows > 0)
+
+    def find_labelled(self, totals: np.ndarray, described: np.ndarray) -> np.ndarray:
+        """Of these groups those whose labels are told, by how many people have each label, shape (n_groups, n_labels).
+
+        Not those of a value that is compared of which some, and fewer than ten, people have one of the labels.
+        """
+        return self._leave_out(totals, described)
+
+    def _leave_out(self, people: np.ndarray, groups: np.ndarray) -> np.ndarray:
+        """Those of the groups that have no value of which there are some, and fewer than ten, people in a column."""
+        members = np.concatenate([attribute.members for attribute in self.attributes])
+        while True:
+            of_value = members @ (people * groups[:, None])
+            few = ((of_value > 0) & (of_value < FEWEST)).any(axis=1)
+            if not few.any():
+                return groups
+            groups = groups & ~members[few].any(axis=0)
 
     def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
         """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.

@@ -7,22 +7,36 @@
   }
   if (slider) {
     const input = document.getElementById("bound");
-    const show = () => {
-      const bound = slider.bounds[Number(input.value)];
-      const cells = slider.points[bound.point];
+    const show = (place) => {
+      const bound = slider.bounds[place];
+      const cells = { ...slider.points[bound.point], bound: bound.text, met: bound.met_text };
       for (const element of document.querySelectorAll("[data-cell]")) {
         element.textContent = cells[element.dataset.cell];
       }
-      document.getElementById("bound-text").textContent = bound.text;
-      document.getElementById("bound-met").textContent = bound.met ? "met" : "NOT MET";
+      input.value = place;
       input.setAttribute("aria-valuetext", bound.text);
-      views.tradeoff.signal("chosen", bound.point).signal("bound", bound.bound).runAsync();
+      document.body.toggleAttribute("data-moved", place !== slider.start);
+      views.tradeoff.signal("chosen", bound.point).signal("bound", bound.bound).run();
     };
-    input.addEventListener("input", show);
-    document.getElementById("reset").addEventListener("click", () => {
-      input.value = slider.start;
-      show();
-    });
+    input.addEventListener("input", () => show(Number(input.value)));
+    document.getElementById("reset").addEventListener("click", () => show(slider.start));
+    // What is printed is of the bound that was asked for, wherever the slider was left.
+    let left = null;
+    const toPrint = () => {
+      if (left === null) {
+        left = Number(input.value);
+        show(slider.start);
+      }
+    };
+    const afterwards = () => {
+      if (left !== null) {
+        show(left);
+        left = null;
+      }
+    };
+    window.addEventListener("beforeprint", toPrint);
+    window.addEventListener("afterprint", afterwards);
+    window.matchMedia("print").addEventListener("change", (media) => (media.matches ? toPrint : afterwards)());
   }
   document.body.dataset.ready = "true";
 })();
