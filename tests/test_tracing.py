@@ -358,6 +358,13 @@ def test_two_columns_of_one_name_are_refused(library, place):
         everywhere(X=twice)[place]()
 
 
+def test_columns_may_be_called_as_what_tables_are_known_by():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["num_data", "column_names", "compute"]).assign(column_names=X[0, 1])
+    model = RandomForestClassifier(2, random_state=0).fit(frame, y)
+    assert trace(model=model, X=frame).counts.n_rows.sum() == 200
+
+
 def test_two_columns_of_one_name_among_labels_and_in_named_tables_are_refused():
     pandas = pytest.importorskip("pandas")
     with pytest.raises(ValueError, match="y of the scoring rows has more than one column named 'y'; rename them"):

@@ -92,7 +92,7 @@ def check_table(X: Any, name: str = "X") -> None:
 
     A container of a model library cannot, nor what holds no rows yet, nor a data frame with two columns of one name.
     """
-    if any(hasattr(X, own) for own in ("num_row", "num_data")):  # DMatrix and Pool; LightGBM's Dataset
+    if any(hasattr(type(X), own) for own in ("num_row", "num_data")):  # DMatrix and Pool; LightGBM's Dataset
         raise TypeError(
             f"{name} must be an array, a sparse matrix or a data frame, got a {type(X).__name__}; pass what it was "
             "made from"
@@ -125,8 +125,10 @@ def check_names(name: str, columns: Sequence[Any]) -> None:
 
 def column_names(table: Any) -> list[Any]:
     """What the columns of a table are called; nothing where they have no names."""
-    names = getattr(table, "column_names", None)  # of an Arrow table, whose columns are what is in them
-    return list(getattr(table, "columns", ()) if names is None else names)
+    kind = type(table)  # a frame has its columns as attributes too
+    if hasattr(kind, "column_names"):  # an Arrow table, whose columns are what is in them
+        return list(table.column_names)
+    return list(table.columns) if hasattr(kind, "columns") else []
 
 
 def named_columns(X: Any) -> list[tuple[str, np.ndarray]]:
