@@ -4,6 +4,9 @@ import os
 
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True)
+# Examples take as long as the machine is busy.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("default")
 if os.environ.get("CI"):
     settings.load_profile("ci")

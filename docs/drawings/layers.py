@@ -13,7 +13,7 @@ STAGES = {
     ),
     "a path and a step": (
         *("edits", "record", "verdict", "measuring", "rules", "selection", "selecting", "advice", "path_counts"),
-        "objective",
+        *("shortfall", "telling", "objective"),
     ),
     "leaves": ("strategies", "leaves.scoring", "leaves.counting", "leaves.training", "leaves.placing", "ensembles"),
     "rows": (
