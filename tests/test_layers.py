@@ -31,7 +31,7 @@ LAYERS = [
     ["rows.coding", "rows.kinds"],
     ["rows.survey"],
     ["rows.batches", "rows.groups", "rows.labels"],
-    ["rows.sensitive"],
+    ["rows.few", "rows.sensitive"],
     ["_interval_kernels"],
     ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
     ["_interrupts", "exceptions"],

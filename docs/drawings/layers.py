@@ -18,7 +18,7 @@ STAGES = {
     "leaves": ("strategies", "leaves.scoring", "leaves.counting", "leaves.training", "leaves.placing", "ensembles"),
     "rows": (
         *("rows.reading", "rows.parquet", "rows.columns", "rows.coding", "rows.kinds", "rows.survey", "rows.batches"),
-        *("rows.groups", "rows.labels", "rows.sensitive", "datasets"),
+        *("rows.groups", "rows.labels", "rows.sensitive", "rows.few", "datasets"),
     ),
     "ground": ("constraints", "metrics", "intervals", "exceptions"),
 }

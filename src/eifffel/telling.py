@@ -6,7 +6,8 @@ import numpy as np
 
 from eifffel.constraints import Constraint
 from eifffel.path_counts import PathCounts
-from eifffel.rows.groups import FEWEST, Groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import Groups
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,8 @@ from eifffel.intervals import ratio_interval
 from eifffel.report import summarize_decisions
 from eifffel.report._impact import find_partitions, measure_impact
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import FEWEST, make_groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import make_groups
 from eifffel.rows.sensitive import ColumnValues
 
 SIZES = st.lists(st.integers(0, 40), min_size=6, max_size=6).filter(lambda sizes: sum(sizes) > 0)

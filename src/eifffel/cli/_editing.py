@@ -25,7 +25,8 @@ from eifffel.record import find_record, note_report, note_selection
 from eifffel.report import render_json, summarize
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import Coding, Rows, check_split
-from eifffel.rows.groups import COMBINE, FEWEST, Groups, read_groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import COMBINE, Groups, read_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import MISSING
 from eifffel.selection import EPSILON, check_bounds

@@ -19,7 +19,8 @@ from eifffel.report._estimates import (
 )
 from eifffel.report._impact import measure_impact
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import FEWEST, INTERSECTION, Groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import INTERSECTION, Groups
 from eifffel.telling import Told, tell
 
 

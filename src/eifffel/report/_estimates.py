@@ -7,7 +7,8 @@ import numpy as np
 from eifffel import metrics
 from eifffel.constraints import Constraint
 from eifffel.intervals import rate_interval, ratio_interval
-from eifffel.rows.groups import FEWEST, Groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import Groups
 from eifffel.telling import Told
 
 # Groups below either are marked: their rates say little.

@@ -9,7 +9,8 @@ from scipy.stats import fisher_exact
 from eifffel.intervals import rate_interval, ratio_interval
 from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import EACH, FEWEST, INTERSECTION, Attribute, Groups, show_group
+from eifffel.rows.few import FEWEST, find_secrets, in_span
+from eifffel.rows.groups import EACH, INTERSECTION, Attribute, Groups, show_group
 from eifffel.rows.sensitive import UNKNOWN
 
 
@@ -120,38 +121,20 @@ def find_partitions(groups: Groups, size: np.ndarray, whole: np.ndarray) -> list
     ]
 
 
-def find_secrets(margins: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Sets of cells of fewer than ten people: small cells, small categories, and what a category has of small cells."""
-    few = (size > 0) & (size < FEWEST)
-    sets = np.concatenate([np.eye(len(size), dtype=bool), margins, margins & few, few[None]])
-    people_in = sets @ size
-    return sets[(people_in > 0) & (people_in < FEWEST)]
-
-
 def choose_told(told: np.ndarray, wanted: np.ndarray, secret: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Which of the ``wanted`` sums of cells can be told beside those that are ``told``, the largest first.
 
     A ``secret`` sum must not be a combination of them, unless it is one of those told already.
     """
-    secret = secret[~_in_span(told, secret)]
+    secret = secret[~in_span(told, secret)]
     chosen = np.zeros(len(wanted), bool)
     n_people = wanted @ size
     for k in np.argsort(-n_people, kind="stable"):
         if 0 < n_people[k] < FEWEST:
             continue
         chosen[k] = True
-        chosen[k] = not _in_span(np.concatenate([told, wanted[chosen]]), secret).any()
+        chosen[k] = not in_span(np.concatenate([told, wanted[chosen]]), secret).any()
     return chosen
-
-
-def _in_span(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Which of the vectors are linear combinations of the rows."""
-    if not len(rows) or not len(vectors):
-        return np.zeros(len(vectors), bool)
-    vectors = vectors.astype(np.float64)
-    _, scale, basis = np.linalg.svd(rows.astype(np.float64), full_matrices=False)
-    basis = basis[scale > 1e-9]
-    return np.linalg.norm(vectors - vectors @ basis.T @ basis, axis=1) < 1e-6
 
 
 def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.report._people import tests_sensitive, words
 from eifffel.report.words import MOST_COLUMNS
-from eifffel.rows.groups import FEWEST
+from eifffel.rows.few import FEWEST
 from eifffel.rules import Rule
 
 SHOWN = 15

@@ -11,7 +11,8 @@ from eifffel._validation import is_missing, named_columns
 from eifffel.ensembles import INFREQUENT, Column, plain_columns, view_ensemble
 from eifffel.report._estimates import one_line
 from eifffel.rows.coding import Rows
-from eifffel.rows.groups import FEWEST, Groups
+from eifffel.rows.few import FEWEST
+from eifffel.rows.groups import Groups
 from eifffel.rules import Rule, read_rules
 
 DEPTH = 3

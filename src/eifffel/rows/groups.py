@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_choice, check_known, listed, place
+from eifffel.rows.few import find_secrets, in_span
 from eifffel.rows.sensitive import (
     DROP,
     ERROR,
@@ -29,8 +30,6 @@ EACH, INTERSECTION = "each", "intersection"
 COMBINE = (EACH, INTERSECTION)
 # More are numbers rather than groups.
 MOST_GROUPS = 50
-# Nothing that leaves the hands of whoever has the rows describes fewer people.
-FEWEST = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +140,9 @@ class Groups:
     def find_described(self, n_rows: np.ndarray) -> np.ndarray:
         """Which groups are described where others read it, by how many people there are of each.
 
-        Nobody is who shares a value that is compared with fewer than ten others. Such people are in no sum either: what
-        is told is of the others alone, and nothing of those few can be reckoned from it.
+        Nobody is who shares a value that is compared with fewer than ten others, nor who could be told from sums over
+        values, as where all but a few of those of one value are all those of another. Such people are in no sum either:
+        what is told is of the others alone, and nothing of those few can be reckoned from it.
         """
         return self._leave_out(n_rows[:, None], n_rows > 0)
 
@@ -154,14 +154,18 @@ class Groups:
         return self._leave_out(totals, described)
 
     def _leave_out(self, people: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        """Those of the groups that have no value of which there are some, and fewer than ten, people in a column."""
-        members = np.concatenate([attribute.members for attribute in self.attributes])
+        """Those groups of which, in each column of ``people``, no fewer than ten can be told from sums over values."""
+        margins = np.concatenate([attribute.members for attribute in self.attributes])
         while True:
-            of_value = members @ (people * groups[:, None])
-            few = ((of_value > 0) & (of_value < FEWEST)).any(axis=1)
-            if not few.any():
+            known = np.zeros(len(groups), bool)
+            for size in (people * groups[:, None]).T:
+                # It is seen which combinations nobody has.
+                sums = np.concatenate([margins, np.eye(len(size), dtype=bool)[size == 0]])
+                secret = find_secrets(margins, size)
+                known |= secret[in_span(sums, secret)].any(axis=0)
+            if not known.any():
                 return groups
-            groups = groups & ~members[few].any(axis=0)
+            groups = groups & ~known
 
     def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
         """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.

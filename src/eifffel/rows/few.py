@@ -1,0 +1,27 @@
+"""Fewer than ten people: which sums over groups describe so few, and what can be reckoned from sums that are told."""
+
+import numpy as np
+
+# Nothing is told of fewer people.
+FEWEST = 10
+
+
+def find_secrets(margins: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Sets of cells of fewer than ten people: small cells, small categories, and what a category has of small cells.
+
+    ``margins`` has the cells of each category, and ``size`` how many people there are in each cell.
+    """
+    few = (size > 0) & (size < FEWEST)
+    sets = np.concatenate([np.eye(len(size), dtype=bool), margins, margins & few, few[None]])
+    people_in = sets @ size
+    return sets[(people_in > 0) & (people_in < FEWEST)]
+
+
+def in_span(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Which of the vectors are linear combinations of the rows."""
+    if not len(rows) or not len(vectors):
+        return np.zeros(len(vectors), bool)
+    vectors = vectors.astype(np.float64)
+    _, scale, basis = np.linalg.svd(rows.astype(np.float64), full_matrices=False)
+    basis = basis[scale > 1e-9]
+    return np.linalg.norm(vectors - vectors @ basis.T @ basis, axis=1) < 1e-6
