@@ -72,7 +72,7 @@ class Edited:
 
     @property
     def met(self) -> bool:
-        """Whether the bound is kept where the step was chosen, and is judged and not broken beyond chance on test rows."""
+        """Whether the bound is kept where the step was chosen, and is judged and not broken beyond chance on others."""
         verdict = self.summary["verdict"]
         broken = verdict["certain"] and not verdict["holds"]
         return self.selection.met and verdict["holds"] is not None and not broken
