@@ -42,7 +42,7 @@ from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_la
 from eifffel.rows.sensitive import name_columns, split_columns
 from eifffel.selection import MOST_SEEN, Selection, check_one_bound
 
-SCHEMA_NAME = "eifffel-report-4"
+SCHEMA_NAME = "eifffel-report-5"
 ABOUT = (
     "intended_use",
     "not_for",
