@@ -238,8 +238,8 @@ def without_scale(favorable: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray
     """
     if totals.dtype.kind != "f" or not totals.any():
         return favorable, totals
-    scale = np.ldexp(1.0, np.frexp(totals.max())[1] - 1)
-    return favorable / scale, totals / scale
+    power = -np.frexp(totals.max())[1]
+    return np.ldexp(favorable, power), np.ldexp(totals, power)
 
 
 def check_trainable(rows: Rows) -> None:
