@@ -9,7 +9,7 @@ from contextlib import chdir, redirect_stderr, redirect_stdout
 
 COMMAND = [sys.executable, "-m", "eifffel"]
 
-BAR = re.compile(r"[\w. ]+: +\d+%\|")
+BAR = re.compile(r"([\w. ]+:)? *\d+%\|")
 
 
 def run(*arguments, **options):
