@@ -15,6 +15,7 @@ from commands import run_here as run  # noqa: E402
 from eifffel import load, save  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
 from eifffel.record import find_record  # noqa: E402
+from eifffel.shortfall import say_shortfall  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
 
@@ -131,10 +132,17 @@ def test_of_another_table_it_says_what_it_takes_for_granted(folder):
 
 
 def test_too_few_rows_are_said_to_be_too_few(folder):
-    done = flip(folder, "others.csv", "--confidence", "0.99", "--epsilon", "0.01", "--alpha", "0")
+    bounds = ("--confidence", "0.99", "--epsilon", "0.01", "--alpha", "0")
+    done = flip(folder, "others.csv", *bounds)
     assert done.returncode == 3
     assert "--epsilon=0.01 with --confidence=0.99 and --alpha=0 is not met" in done.stderr
-    assert json.loads(done.stdout)["selection"]["met"] is False
+    made = json.loads(done.stdout)
+    assert made["selection"]["met"] is False
+    why = say_shortfall(made["selection"])
+    assert why in made["verdict"]["sentence"]
+    assert why in " ".join(done.stderr.split())
+    shown = run("path", "model.skops", "others.csv", *bounds, cwd=folder).stdout
+    assert f"The bound is not met: {why}." in " ".join(shown.split())
 
 
 def test_upwards_nobody_loses(folder):

@@ -319,4 +319,4 @@ def test_warnings_of_a_bound_that_is_not_met_count_nobody_of_few(folder):
     )  # fmt: skip
     assert done.returncode == 3
     assert "The bound is not met" in done.stdout
-    assert "is not met: the nearest" not in done.stderr, "its numbers are of everybody"
+    assert "note: --epsilon=0.001 with --alpha=0 is not met\n" in done.stderr, "further numbers would be of everybody"

@@ -30,6 +30,7 @@ from eifffel.rows.groups import COMBINE, Groups, read_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import MISSING
 from eifffel.selection import EPSILON, check_bounds
+from eifffel.shortfall import say_shortfall
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
 from eifffel.tracing import trace_batches
 
@@ -238,9 +239,14 @@ def select(path: FairnessPath, bounds: Bounds) -> Selection:
             objective=bounds.objective,
         )
     for warning in said:
-        # Their numbers are of everybody; those of the report are not.
-        if not (selection.told_instead and warning.category in (ConstraintNotMetWarning, FewRowsWarning)):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        message: Warning | str = warning.message
+        if selection.told_instead and warning.category is FewRowsWarning:
+            continue  # its numbers are of everybody, and those that are told are in the report
+        if selection.told_instead and warning.category is ConstraintNotMetWarning:
+            bound, not_met, _ = str(message).partition(" is not met")
+            told = selection.told()
+            message = f"{bound}{not_met}" + ("" if told["shortfall"] is None else f": {say_shortfall(told)}")
+        warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
     return selection
 
 
