@@ -9,7 +9,7 @@ from eifffel.datasets import make_biased_classification
 
 people = make_biased_classification(4000, random_state=0)
 X, y, s = people.data, people.target, people.sensitive
-model = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(X, y)
+model = HistGradientBoostingClassifier(max_iter=50, random_state=0).fit(X[:2000], y[:2000])
 path = trace_path(model, X[:2000], y[:2000], sensitive_features=s[:2000], select_on=(X[2000:], y[2000:], s[2000:]))
 chosen = path.select(epsilon=0.02).step
 
