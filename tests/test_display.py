@@ -155,6 +155,7 @@ def test_rows_without_labels_are_named(plt):
     assert "selection rows, accuracy on the scoring rows" in path.plot().ax_.get_title()
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.RepeatedRowsWarning")
 def test_a_model_that_is_fair_already_is_drawn_too(plt):
     model = RandomForestClassifier(5, random_state=0).fit(X, y)
     twice = np.repeat(X, 2, axis=0)

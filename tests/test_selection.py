@@ -17,7 +17,7 @@ from eifffel.path_counts import PathCounts
 from eifffel.selecting import select_step
 from eifffel.selection import RULES, KnownRows, certify
 
-UNSEEN = KnownRows("a path", trained=False, overlap=0.0, kinds=None)
+UNSEEN = KnownRows("a path", trained=False, overlap=0.0, repeats=1, kinds=None)
 ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "rows": UNSEEN}
 # Favourable rows, at each step, of those 4 people with each label in each group.
 paths = st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=12)

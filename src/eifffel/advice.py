@@ -21,11 +21,17 @@ FEW_ROWS = 30
 
 def warn_unmet(selection: Selection, counts: PathCounts) -> None:
     """Warn that a bound is not met, with what was reached and what would help."""
-    confidence, alpha = selection.confidence, selection.alpha
+    confidence = selection.confidence
     why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection)
+    warn_caller(f"{say_unmet(selection)}: {why}", ConstraintNotMetWarning)
+
+
+def say_unmet(selection: Selection) -> str:
+    """That the bounds of a selection are not met, and nothing of anybody."""
+    confidence, alpha = selection.confidence, selection.alpha
     limits = selection.bound + ("" if confidence is None else f" with confidence={confidence:g}")
     limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
-    warn_caller(f"{limits} is not met: {why}", ConstraintNotMetWarning)
+    return f"{limits} is not met"
 
 
 def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -> None:
@@ -132,10 +138,10 @@ def warn_of_known_rows(selection: Selection) -> None:
             "out of one of the two",
             SeenRowsWarning,
         )
-    times = 1 if selection.kinds is None else selection.kinds.repeats
-    if times > 1:
+    if selection.repeats > 1:
         warn_caller(
-            f"the {rows} are repeated, about {times} times each or a multiple of it: each is counted as another "
-            "person, so that intervals are too narrow and confidence is too high. Give each person once",
+            f"the {rows} are repeated: by themselves, or with those that scored leaves, all are there "
+            f"{selection.repeats} times or a multiple of it. Each is counted as another person, so that intervals are "
+            "too narrow and confidence is too high. Give each person once",
             RepeatedRowsWarning,
         )

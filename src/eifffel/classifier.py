@@ -265,6 +265,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             # One that is trained here says so itself.
             monotone={} if self.monotone is None and not self._frozen else self.monotone,
             trained_here=not self._frozen,
+            one_table=True,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )

@@ -129,6 +129,7 @@ def measure_rows(
         order=order,
         keep_apart=keep_apart,
         training=training,
+        alone=chosen_on.placing.alone,
         at_hand=not chosen_on.given.stay,
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.alone else 0,
@@ -168,6 +169,7 @@ def measure_batch(
     order: EditOrder,
     keep_apart: bool,
     training: Training | None,
+    alone: bool,
     at_hand: bool,
     n_jobs: int | None,
     verbose: int,
@@ -176,7 +178,8 @@ def measure_batch(
     steps = StepCounts.of(order, view, placed, n_jobs, verbose)
     apart = None
     if keep_apart:
-        others = placed.take(np.flatnonzero(~halve(placed.rows, placed.kind)), placed.name)
+        inside = halve(placed.rows, None if alone else placed.kind)
+        others = placed.take(np.flatnonzero(~inside), placed.name)
         apart = StepCounts.of(order, view, others, n_jobs, verbose) if len(others) else None
     return Measured(
         steps=steps,

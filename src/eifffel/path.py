@@ -36,7 +36,7 @@ from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
 from eifffel.rules import Rule, read_rules
 from eifffel.selecting import NONE_APART, select_step
-from eifffel.selection import MOST_SEEN, KnownRows, Selection
+from eifffel.selection import KnownRows, Selection
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -88,6 +88,8 @@ class FairnessPath:
     overlap : float
         About which share of the rows of ``counts`` scored leaves; 0 where equal rows are no more frequent than
         repetition within the tables explains.
+    repeats : int
+        How many times over the rows are repeated, with those that scored leaves; 1 where they are not.
     at_hand : RowsAtHand or None
         The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
         with the path: a path that was pickled and loaded has none.
@@ -127,6 +129,7 @@ class FairnessPath:
     model_fingerprint: str
     trained: bool | None
     overlap: float
+    repeats: int
     at_hand: RowsAtHand | None = None
     scored: RowKinds | None = None
     kinds: RowKinds | None = None
@@ -293,7 +296,7 @@ class FairnessPath:
     @property
     def known_rows(self) -> KnownRows:
         """What is known of the rows of ``counts``."""
-        return KnownRows(self.fingerprint, self.trained, self.overlap, self.kinds)
+        return KnownRows(self.fingerprint, self.trained, self.overlap, self.repeats, self.kinds)
 
     @property
     def seen(self) -> bool:
@@ -460,7 +463,12 @@ class FairnessPath:
         self.check_own(selection)
         chosen = find_overlap(self.kinds, selection.kinds)
         return say_verdict(
-            self.counts, self.accuracy_counts, self.grouping, selection, seen=self.seen, chose=chosen >= MOST_SEEN
+            self.counts,
+            self.accuracy_counts,
+            self.grouping,
+            selection,
+            seen=self.seen or self.overlap > 0,
+            chose=chosen > 0,
         )
 
     def check_own(self, selection: Selection) -> None:
@@ -802,6 +810,7 @@ class FairnessPath:
             certain_counts=counts,
             trained=trained,
             overlap=overlap,
+            repeats=measured.kinds.repeats,
             at_hand=measured.at_hand,
             kinds=measured.kinds,
         )

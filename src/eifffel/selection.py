@@ -27,6 +27,7 @@ class KnownRows(NamedTuple):
     path: str
     trained: bool | None
     overlap: float
+    repeats: int
     kinds: RowKinds | None
 
     @property
@@ -87,6 +88,8 @@ class Selection:
         on your word.
     overlap : float
         About which share of these rows scored leaves.
+    repeats : int
+        How many times over they are repeated; 1 where they are not.
     kinds : RowKinds or None
         These rows as hashes, so that they are known again; not stored.
     shortfall : Shortfall or None
@@ -141,6 +144,7 @@ class Selection:
     path: str
     trained: bool | None
     overlap: float
+    repeats: int
     kinds: RowKinds | None = field(default=None, repr=False, compare=False)
     shortfall: Shortfall | None = None
     told_instead: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

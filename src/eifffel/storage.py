@@ -28,7 +28,7 @@ from eifffel.loaded import (
 from eifffel.native import read_native
 from eifffel.record import attach_record, edited_model, find_record
 
-FORMAT = 1
+FORMAT = 2
 # A member of the zip file beside skops's own.
 ABOUT = "eifffel.json"
 # Models are several times as large unpacked as packed; what is much larger fills the memory and is none.

@@ -240,6 +240,7 @@ def trace_batches(
     monotone: Mapping[Any, int] | None = None,
     memory_budget: float = MEMORY_BUDGET,
     trained_here: bool = False,
+    one_table: bool = False,
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> FairnessPath:
@@ -247,7 +248,7 @@ def trace_batches(
 
     ``groups`` may be known beforehand, whether or not all have scoring rows; ``combine``, ``missing`` and
     ``privileged`` are then theirs. ``trained_here`` says that the model was trained on the scoring rows and on no
-    others.
+    others, ``one_table`` that scoring and selection rows were drawn from one table.
     """
     check_n_jobs(n_jobs)
     if memory_budget != np.inf:
@@ -289,7 +290,9 @@ def trace_batches(
 
     alone = chosen_on is scored
     overlap = 1.0 if alone else measured.kinds.overlap(counted.kinds)
-    trained = find_trained(training, counted.in_tree, None if alone else measured.in_tree, on_scoring=trained_here)
+    repeats = max(measured.kinds.repeats, 1 if overlap else measured.kinds.join(counted.kinds).repeats)
+    in_others = None if alone else measured.in_tree
+    trained = find_trained(training, counted.in_tree, in_others, on_scoring=trained_here, one_table=one_table)
     return FairnessPath(
         model=model,
         strategy=strategy,
@@ -304,8 +307,10 @@ def trace_batches(
         accuracy_counts=accuracy_counts,
         certain_counts=certain_counts,
         model_fingerprint=task.view.fingerprint(),
-        trained=None if trained is False and overlap else trained,
+        # Of rows that are repeated, some of the same people are on either side.
+        trained=None if trained is False and (overlap or repeats > 1) else trained,
         overlap=overlap,
+        repeats=repeats,
         at_hand=measured.at_hand,
         scored=counted.kinds,
         kinds=measured.kinds,

@@ -10,9 +10,9 @@ from eifffel.rows.groups import Groups
 from eifffel.selection import Selection
 
 # Said of rows that a path was scored by.
-SEEN = "Leaves were scored by these rows, so that they say little of other people."
+SEEN = "Leaves were scored by these rows, or by some of them, so that they say little of other people."
 # Said of rows that a step was chosen on.
-CHOSE = "The step was chosen on these rows, so that the bound kept on them says little of other people."
+CHOSE = "The step was chosen on these rows, or on some of them, so that the bound kept there says little of others."
 
 
 class Judgement(NamedTuple):

@@ -39,6 +39,10 @@ MET = Selection(
     objective="accuracy",
     objective_value=0.8,
     objective_drop=0.01,
+    path="of some path",
+    trained=False,
+    overlap=0.0,
+    repeats=1,
 )
 
 

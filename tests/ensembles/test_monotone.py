@@ -217,6 +217,7 @@ def test_a_classifier_that_was_trained_here_is_not_asked_about(tmp_path):
     assert view_ensemble(given_parameters).hidden_monotone() == {"arrears": -1}
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.SeenRowsWarning")
 def test_a_frozen_model_in_the_classifier(tmp_path):
     X, y, s = applicants()
     frozen = FrozenEstimator(read_back(constrained(), tmp_path, bare=False))

@@ -15,6 +15,7 @@ import numpy as np
 from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
 from eifffel._validation import check_choice, check_fraction
+from eifffel.advice import say_unmet
 from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
@@ -181,6 +182,7 @@ def edit(
             favorable=table.favorable,
             monotone=monotone if trained else {},  # one that is trained here says so itself
             trained_here=not trained,
+            one_table=True,
             n_jobs=bounds.jobs,
         )
         selection = select(path, bounds)
@@ -188,7 +190,11 @@ def edit(
         note_selection(edited, selection)
     X_test, y_test, group_test = cut(test)
     what = "score leaves" if trained else "train and to score leaves"
-    split = f"{len(scoring):,} rows to {what}, {len(chosen):,} to choose the step, {len(test):,} test rows"
+    parts = [f"{len(part):,}" for part in (scoring, chosen, test)]
+    if not all(is_described(rows.take(part), groups) for part in (scoring, chosen, test)):
+        # Beside how many are described, they would tell how many are not.
+        parts = [f"about {100 * len(part) / len(rows.group):.0f}%" for part in (scoring, chosen, test)]
+    split = f"{parts[0]} rows to {what}, {parts[1]} to choose the step, {parts[2]} test rows"
     with progress.stage("measuring"):
         summary = summarize(
             edited,
@@ -211,6 +217,12 @@ def edit(
         )
     note_report(edited, summary=render_json(summary), task=asdict(task))
     return Edited(edited, path, selection, summary)
+
+
+def is_described(rows: Rows, groups: Groups) -> bool:
+    """Whether everybody is in what others read."""
+    n_rows = rows.count_cells().sum(axis=1)
+    return bool(groups.find_described(n_rows)[n_rows > 0].all())
 
 
 def check_describable(scoring: Rows, chosen: Rows, groups: Groups, task: Task) -> None:
@@ -243,18 +255,18 @@ def select(path: FairnessPath, bounds: Bounds) -> Selection:
         if selection.told_instead and warning.category is FewRowsWarning:
             continue  # its numbers are of everybody, and those that are told are in the report
         if selection.told_instead and warning.category is ConstraintNotMetWarning:
-            bound, not_met, _ = str(message).partition(" is not met")
             told = selection.told()
-            message = f"{bound}{not_met}" + ("" if told["shortfall"] is None else f": {say_shortfall(told)}")
+            message = say_unmet(selection) + ("" if told["shortfall"] is None else f": {say_shortfall(told)}")
         warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
     return selection
 
 
 def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any) -> dict[str, Any]:
     """What a report says of where it comes from: the table, with the hash of its file, the command and more."""
-    dropped = f" ({table.n_dropped:,} rows without a label or a group left out)" if table.n_dropped else ""
+    n_dropped = f"{table.n_dropped:,}" if table.n_dropped >= FEWEST else "some"
+    dropped = f" ({n_dropped} rows without a label or a group left out)" if table.n_dropped else ""
     return {
-        "data": f"{data.name}, {len(table.X):,} rows{dropped}, SHA-256 {hash_file(data)}",
+        "data": f"{data.name}{dropped}, SHA-256 {hash_file(data)}",
         "command": shlex.join(["eifffel", *sys.argv[1:]]),
         "intended_use": intended_use,
         **more,

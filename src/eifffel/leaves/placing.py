@@ -144,7 +144,7 @@ class Placing:
             return CheckedRows(X, X, rows, np.empty(0, np.uint64), batch.where)
         checked = self.view.check_rows(X)
         kind = hash_rows(checked)
-        chosen = halve(rows, kind) if self.half else np.ones(len(kind), bool)
+        chosen = halve(rows, None if self.alone else kind) if self.half else np.ones(len(kind), bool)
         if self.last is not None:
             chosen &= kind <= self.last[rows.cell]
         if not chosen.all():
@@ -263,7 +263,7 @@ class RowsInLeaves:
             seen = self._found(self.checked.reduce(see_batch, RowKinds.join, bar, self.n_rows))
             return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
         if half:
-            alone = alone.take(np.flatnonzero(halve(alone.rows, alone.kind)), self.name)
+            alone = alone.take(np.flatnonzero(halve(alone.rows, None)), self.name)
         if len(alone) <= MOST_KINDS:
             return alone if len(alone) else None
         return _take_lowest(alone, np.full(self.cells.size, alone.kinds.last, np.uint64))
@@ -276,9 +276,8 @@ class RowsInLeaves:
 
 
 def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
-    """Which rows of a batch are in a half of them; what is in them decides which half of an odd number is."""
-    assert kind is not None
-    return rows.halve(int(kind.sum() & np.uint64(1)))
+    """Which rows are in a half of them; of those of a batch, what is in them decides which half of an odd number is."""
+    return rows.halve(0 if kind is None else int(kind.sum() & np.uint64(1)))
 
 
 def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowKinds, ...]:

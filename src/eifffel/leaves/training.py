@@ -39,38 +39,47 @@ class Training:
         """How many rows there are in each leaf of the tree; additive over them."""
         return np.bincount(placed.index[self.tree], minlength=len(self.n_rows))
 
-    def among(self, counts: np.ndarray) -> bool:
-        """Whether the training rows are all among rows of which so many are in each leaf.
+    def among(self, counts: np.ndarray, beside: np.ndarray | int = 0) -> bool:
+        """Whether the training rows are all among rows of which so many are in each leaf, and others ``beside`` them.
 
         There are then as many in every leaf, or more. Of rows that are only drawn alike that is seldom so; where it is
-        not seldom, because there are many of them or few leaves, this says nothing.
+        not seldom, because there are many of them or few leaves, or the others suffice, this says nothing.
         """
-        n_rows, n_given = int(self.n_rows.sum()), int(counts.sum())
-        if n_rows == 0 or (counts < self.n_rows).any():
+        wanted, n_given = np.maximum(self.n_rows - beside, 0), int(counts.sum())
+        if not wanted.any() or (counts < wanted).any():
             return False
-        share = self.n_rows / n_rows
-        if n_given == n_rows:
-            chance = multinomial.logpmf(self.n_rows, n_rows, share)
+        share = self.n_rows / self.n_rows.sum()
+        if n_given == wanted.sum():
+            chance = multinomial.logpmf(wanted, n_given, share)
         else:
             # Counts of a fixed number of rows are large together less often than each by itself would have it.
-            chance = binom.logsf(self.n_rows - 1, n_given, share).sum()
+            chance = binom.logsf(wanted - 1, n_given, share).sum()
         return bool(chance < np.log(CHANCE))
 
 
 def find_trained(
-    training: Training | None, scoring: np.ndarray | None, others: np.ndarray | None, *, on_scoring: bool = False
+    training: Training | None,
+    scoring: np.ndarray | None,
+    others: np.ndarray | None,
+    *,
+    on_scoring: bool = False,
+    one_table: bool = False,
 ) -> bool | None:
     """Whether a model was trained on the rows of ``others``, from the counts of these and of the scoring rows.
 
-    ``None`` where that cannot be known; ``on_scoring`` says that it is known to have been trained on the scoring rows.
-    Where there are no others, it is the scoring rows that are asked about.
+    ``None`` where that cannot be known; ``on_scoring`` says that it is known to have been trained on the scoring rows,
+    ``one_table`` that both were drawn from one table, so that each has some of the training rows that are in it. Where
+    there are no others, it is the scoring rows that are asked about.
     """
     if training is None or scoring is None:
         return (others is None) if on_scoring else None
     if on_scoring or training.among(scoring):
         return others is None
-    if others is not None and (training.among(others) or training.among(scoring + others)):
-        return True
+    if others is not None:
+        if training.among(others) or training.among(others, beside=scoring):
+            return True
+        if one_table and training.among(scoring + others):
+            return True
     return None
 
 

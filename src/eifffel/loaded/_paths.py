@@ -127,6 +127,7 @@ def check_path(path: Any) -> None:
         "label_sets": ("LabelSets", "NoneType"),
         "trained": ("bool", "NoneType"),
         "overlap": ("float",),
+        "repeats": ("int",),
         "model_fingerprint": ("str",),
         "strategy": ("str",),
     }

@@ -115,6 +115,7 @@ def describe_decided(
             "name": name,
             "n": int(told.decided.n_rows.sum()),
             "labelled": decided.rows.label is not None,
+            "n_labelled": 0 if told.labelled is None else int(told.labelled.n_rows.sum()),
             "seen": False,
             "chose": False,
             "without_group": people((decided.whole.weight == 0).sum()),

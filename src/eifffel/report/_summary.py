@@ -40,7 +40,7 @@ from eifffel.rows.coding import Coding
 from eifffel.rows.kinds import find_overlap
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
-from eifffel.selection import MOST_SEEN, Selection, check_one_bound
+from eifffel.selection import Selection, check_one_bound
 
 SCHEMA_NAME = "eifffel-report-5"
 ABOUT = (
@@ -230,8 +230,8 @@ def summarize(
         if asked.name == path.constraint.name:  # of another constraint it would be another path
             summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
         kinds = path.see(X)
-        summary["rows"]["seen"] = find_overlap(kinds, path.scored) >= MOST_SEEN
-        summary["rows"]["chose"] = find_overlap(kinds, selection.kinds) >= MOST_SEEN
+        summary["rows"]["seen"] = find_overlap(kinds, path.scored) > 0
+        summary["rows"]["chose"] = find_overlap(kinds, selection.kinds) > 0
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
     summary["verdict"] = write_verdict(summary, epsilon, ratio)
     return summary

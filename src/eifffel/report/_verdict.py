@@ -139,7 +139,9 @@ def _say_accuracy(summary: dict[str, Any]) -> str:
     was = "" if same else f", {before['accuracy']['value']:.3f} before the edit"
     # One that is hardly better than deciding alike about everybody has little left to decide with.
     little = f"; deciding the same about everybody would have {constant:.3f}" if accuracy < constant + LITTLE else ""
-    return f" Accuracy is {accuracy:.3f}{was}{little}."
+    n_rows, n_labelled = summary["rows"]["n"], summary["rows"]["n_labelled"]
+    of = "" if n_labelled == n_rows else f", of the {n_labelled:,} of them whose labels are told,"
+    return f" Accuracy{of} is {accuracy:.3f}{was}{little}."
 
 
 def _say_losers(summary: dict[str, Any]) -> str:
@@ -172,7 +174,9 @@ def _on_choice(selection: dict[str, Any] | None, holds: bool) -> str:
         loss = name_loss(selection["objective"])
         limit = "" if selection["alpha"] is None else f" with a {loss} of at most {selection['alpha']:g}"
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
-        why = f": {say_shortfall(selection)}" if selection["shortfall"] is not None else ""
+        why = "" if sure is None else "; why is not told, for it would describe fewer than ten people"
+        if selection["shortfall"] is not None:
+            why = f": {say_shortfall(selection)}"
         return (
             f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
         )

@@ -18,8 +18,6 @@ CHANCE = 1e-5
 MOST_TIMES = 8
 # So many kinds of rows are not all there an even number of times by chance, nor a multiple of any other.
 LEAST_KINDS = 30
-# Nor are so many, in the tables of people, all there about as often, and so often.
-MANY_TIMES, MANY_KINDS = 5, 200
 MIX = np.uint64(0x9E3779B97F4A7C15)
 # Of more kinds, those with the lowest numbers are kept.
 MOST_KINDS = 100_000
@@ -48,7 +46,9 @@ class RowNames:
         index = find_row_names(X)
         if index is None:
             return None
-        name = hash_rows(index.to_frame(index=False).set_axis(range(index.nlevels), axis=1), np.float64)
+        from pandas.util import hash_pandas_object
+
+        name = hash_pandas_object(index, index=False).to_numpy(np.uint64)
         order = np.argsort(name)[:MOST_KINDS]
         return cls(name[order], kind[order], LARGEST if len(order) == len(name) else int(name[order[-1]]))
 
@@ -151,17 +151,8 @@ class RowKinds:
 
     @property
     def repeats(self) -> int:
-        """How many times over rows are repeated, more than those of a table that repeats itself; 1 if they are not.
-
-        Rows that were drawn, from whatever there is, are there some once and others often. Repeated ones are all there
-        a multiple of some number of times; or, if they were drawn again and again, many of them about as often.
-        """
-        divisor = int(np.gcd.reduce(self.count)) if len(self.count) >= LEAST_KINDS else 1
-        often = self.count[self.count >= MANY_TIMES]
-        few = int(np.count_nonzero((self.count > 1) & (self.count < MANY_TIMES)))
-        if divisor == 1 and len(often) >= max(MANY_KINDS, few) and often.var() <= 1.5 * often.mean():
-            return round(often.mean())
-        return divisor
+        """How many times over all rows are repeated: what the numbers of times that they are there have in common."""
+        return int(np.gcd.reduce(self.count)) if len(self.count) >= LEAST_KINDS else 1
 
 
 def see_rows(X: Any, checked: Any) -> RowKinds:
@@ -175,23 +166,23 @@ def find_overlap(rows: RowKinds | None, others: RowKinds | None) -> float:
     return 0.0 if rows is None or others is None else rows.overlap(others)
 
 
-def hash_rows(X: Any, number: type[np.floating] = np.float32) -> np.ndarray:
+def hash_rows(X: Any) -> np.ndarray:
     """A number for each row, equal for equal rows, on whichever machine.
 
-    Numbers are compared in a type of ``number``; float32 is how most models see them.
+    Numbers are compared as float32, which is how most models see them.
     """
     if issparse(X):
         entries = X.tocoo()
         total = np.zeros(X.shape[0], np.uint64)
-        np.add.at(total, entries.row, _mix(_round(entries.data, number), entries.col.astype(np.uint64)))
+        np.add.at(total, entries.row, _mix(_round(entries.data), entries.col.astype(np.uint64)))
         return _spread(total)
     total = np.zeros(1, np.uint64)
     for place, column in enumerate(_columns(X)):
         if column.dtype.kind in "iufb":
-            column = _round(column, number)
+            column = _round(column)
         else:
             values = column.tolist()
-            numbers = {value: _number(value, number) for value in set(values)}
+            numbers = {value: _number(value) for value in set(values)}
             column = np.fromiter(map(numbers.__getitem__, values), np.float64, len(values))
         total = total + _mix(column, np.uint64(place))
     return _spread(total)
@@ -205,18 +196,18 @@ def _columns(X: Any) -> Iterator[np.ndarray]:
         yield from np.asarray(X).T
 
 
-def _round(column: np.ndarray, number: type[np.floating]) -> np.ndarray:
+def _round(column: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore"):
-        return column.astype(number).astype(np.float64)
+        return column.astype(np.float32).astype(np.float64)
 
 
-def _number(value: Any, number: type[np.floating]) -> float:
+def _number(value: Any) -> float:
     """A number for a value: itself if it is one, NaN where it is missing, else from its text."""
     if is_missing(value):
         return np.nan
     if isinstance(value, Real):
         with np.errstate(over="ignore"):
-            return float(number(float(value)))
+            return float(np.float32(float(value)))
     return float(int.from_bytes(blake2b(str(value).encode(errors="surrogatepass"), digest_size=6).digest(), "little"))
 
 

@@ -100,6 +100,13 @@ def test_sums_of_weights_are_taken_for_no_counts(name, weighted):
     assert (Training.of(view_ensemble(model)) is None) == weighted
 
 
+@pytest.mark.parametrize("n_left_out", [1, 5, 50])
+def test_some_training_rows_less_do_not_make_others_trained(model, n_left_out):
+    """The scoring rows fill most leaves, and any others would fill the rest."""
+    path = trace(model, slice(0, 1000 - n_left_out), slice(1000, 3000))
+    assert not path.trained
+
+
 def test_few_leaves_tell_nothing():
     stump = DecisionTreeClassifier(max_depth=1).fit(X[:1000], y[:1000])
     path = trace(stump, slice(0, 1000), slice(1000, 2000))
