@@ -25,7 +25,7 @@ from eifffel import (
     undo,
 )
 from eifffel.record import attach_record, find_record
-from eifffel.storage import ABOUT, TRUSTED_TYPES
+from eifffel.storage import ABOUT, FORMAT, TRUSTED_TYPES
 from test_record import MODELS, X, halfway, s, scores, y
 
 skops = pytest.importorskip("skops.io")
@@ -291,7 +291,7 @@ def test_a_file_that_is_much_larger_unpacked_is_refused(file):
 def test_a_file_without_a_whole_record_is_refused(payload, file):
     file.write_bytes(skops.dumps(payload))
     with zipfile.ZipFile(file, "a") as archive:
-        archive.writestr(ABOUT, json.dumps({"format": 1, "versions": {}}))
+        archive.writestr(ABOUT, json.dumps({"format": FORMAT, "versions": {}}))
     with pytest.raises(
         ModelFileError, match=r"does not hold a model and the record of its edit|holds a record of an edit that is none"
     ):
@@ -334,13 +334,21 @@ def test_a_file_of_another_version_says_so(file):
 
 @pytest.mark.parametrize(
     ("form", "remedy"),
-    [(2, "upgrade eifffel"), (0, "save the model anew"), (1.0, "anew"), (True, "anew"), ("1", "anew"), (None, "anew")],
+    [
+        (FORMAT + 1, "upgrade eifffel"),
+        (FORMAT - 1, "save the model anew"),
+        (float(FORMAT), "anew"),
+        (True, "anew"),
+        (str(FORMAT), "anew"),
+        (None, "anew"),
+    ],
 )
 def test_a_file_of_another_form_is_refused_with_the_version_that_wrote_it(form, remedy, file):
     save(MODELS["tree"](X, y), file)
     rewrite_about(file, lambda about: about.update(format=form, versions={"eifffel": "99.0"}))
     with pytest.raises(
-        ModelFileError, match=rf"was written by eifffel 99.0 in the form {form!r}, .*it reads the form 1; .*{remedy}"
+        ModelFileError,
+        match=rf"was written by eifffel 99.0 in the form {form!r}, .*it reads the form {FORMAT}; .*{remedy}",
     ):
         load(file)
 
@@ -353,10 +361,10 @@ def test_a_file_of_another_form_is_refused_with_the_version_that_wrote_it(form, 
         3,
         "no",
         {},
-        {"format": 1},
-        {"format": 1, "versions": None},
-        {"format": 1, "versions": [1]},
-        {"format": 1, "versions": {"eifffel": None}},
+        {"format": FORMAT},
+        {"format": FORMAT, "versions": None},
+        {"format": FORMAT, "versions": [1]},
+        {"format": FORMAT, "versions": {"eifffel": None}},
         {"versions": {}},
     ],
 )
