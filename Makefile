@@ -68,9 +68,10 @@ check-files: .venv/dev/installed
 	.venv/oldest/bin/pip install --quiet --disable-pip-version-check --editable '.[test-all]' --constraint requirements/oldest.txt
 	touch $@
 
-# Examples, in docstrings too, and the paper's experiments are tested with the newest versions alone: they take long.
+# Examples, in docstrings too, the paper's experiments and what a browser shows are tested with the newest versions alone:
+# they take long.
 check-oldest: .venv/oldest/installed
-	.venv/oldest/bin/pytest -n $(JOBS) tests --ignore tests/experiments --ignore tests/test_examples.py
+	.venv/oldest/bin/pytest -n $(JOBS) tests --ignore tests/experiments --ignore tests/test_examples.py --ignore tests/report/test_browser.py
 
 # Not editable: what users install is what is tested.
 check-no-extras:
