@@ -174,6 +174,7 @@ def copies(kind):
 @needs_real_data
 @pytest.mark.parametrize("fetch", [fetch_adult, fetch_bank, fetch_compas])
 def test_splits_of_real_tables_are_not_taken_for_each_other_and_copies_are(fetch):
+    pytest.importorskip("pandas")
     kind = hash_rows(fetch().data)
     draw = np.random.default_rng(0)
     for share in (0.1, 0.25, 0.5):
