@@ -68,10 +68,12 @@ check-files: .venv/dev/installed
 	.venv/oldest/bin/pip install --quiet --disable-pip-version-check --editable '.[test-all]' --constraint requirements/oldest.txt
 	touch $@
 
-# Examples, in docstrings too, the paper's experiments and what a browser shows are tested with the newest versions alone:
-# they take long.
+# What takes long and hardly depends on versions is tested with the newest alone: examples, on pages and in docstrings too, the paper's
+# experiments, what a browser shows, and of the command line all but its commands, their start and their mistakes.
+NEWEST_ALONE = tests/experiments tests/test_examples.py tests/test_readme.py tests/report/test_browser.py tests/report/test_few_people.py \
+	$(filter-out tests/cli/test_app.py tests/cli/test_commands.py tests/cli/test_mistakes.py,$(wildcard tests/cli/test_*.py))
 check-oldest: .venv/oldest/installed
-	.venv/oldest/bin/pytest -n $(JOBS) tests --ignore tests/experiments --ignore tests/test_examples.py --ignore tests/report/test_browser.py
+	.venv/oldest/bin/pytest -n $(JOBS) tests $(addprefix --ignore ,$(NEWEST_ALONE))
 
 # Not editable: what users install is what is tested.
 check-no-extras:
