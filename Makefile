@@ -69,11 +69,11 @@ check-files: .venv/dev/installed
 	touch $@
 
 # What takes long and hardly depends on versions is tested with the newest alone: examples, on pages and in docstrings too, the paper's
-# experiments, what a browser shows, and of the command line all but its commands, their start and their mistakes.
+# experiments, what a browser shows, and of the command line all but its commands and their mistakes.
 NEWEST_ALONE = tests/experiments tests/test_examples.py tests/test_readme.py tests/report/test_browser.py tests/report/test_few_people.py \
-	$(filter-out tests/cli/test_app.py tests/cli/test_commands.py tests/cli/test_mistakes.py,$(wildcard tests/cli/test_*.py))
+	$(filter-out tests/cli/test_commands.py tests/cli/test_mistakes.py,$(wildcard tests/cli/test_*.py))
 check-oldest: .venv/oldest/installed
-	.venv/oldest/bin/pytest -n $(JOBS) tests $(addprefix --ignore ,$(NEWEST_ALONE))
+	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal tests $(addprefix --ignore ,$(NEWEST_ALONE))
 
 # Not editable: what users install is what is tested.
 check-no-extras:
