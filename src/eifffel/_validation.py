@@ -156,14 +156,14 @@ def _as_numbers(column: np.ndarray) -> np.ndarray:
         return column
 
 
-def check_n_jobs(n_jobs: Any) -> None:
+def check_n_jobs(n_jobs: Any, name: str = "n_jobs") -> None:
     """Raise unless ``n_jobs`` is ``None`` or an integer other than 0, and not far more than there are cores."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"n_jobs must be None or an integer other than 0, got {n_jobs!r}")
+        raise ValueError(f"{name} must be None or an integer other than 0, got {n_jobs!r}")
     n_cores = cpu_count()
     if n_jobs is not None and n_jobs > JOBS_A_CORE * n_cores:
         raise ValueError(
-            f"n_jobs must be {JOBS_A_CORE * n_cores:,} at most here, {JOBS_A_CORE} for each core ({n_cores}), got "
+            f"{name} must be {JOBS_A_CORE * n_cores:,} at most here, {JOBS_A_CORE} for each core ({n_cores}), got "
             f"{n_jobs!r}; as many as there are cores is fastest"
         )
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from eifffel._optional import import_optional
 from eifffel.intervals import CONFIDENCE
 from eifffel.selecting import describe_step
-from eifffel.selection import Selection
+from eifffel.selection import Selection, check_own
 
 if TYPE_CHECKING:
     from eifffel.classifier import EiFFFeLClassifier
@@ -128,7 +128,7 @@ class FairnessPathDisplay:
                 raise ValueError(
                     f"selection was chosen already, and {', '.join(bounds)} would choose another step; give one"
                 )
-            path.check_own(selection)
+            check_own(selection, path.fingerprint)
             return cls._of(path, _at(path, selection), name).plot(ax=ax)
         if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())

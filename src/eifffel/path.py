@@ -31,12 +31,12 @@ from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import Groups, show_group
-from eifffel.rows.kinds import RowKinds, find_overlap, see_rows
+from eifffel.rows.kinds import RowKinds, find_overlap
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
 from eifffel.rules import Rule, read_rules
 from eifffel.selecting import NONE_APART, select_step
-from eifffel.selection import KnownRows, Selection
+from eifffel.selection import KnownRows, Selection, check_own
 from eifffel.strategies import EditOrder
 from eifffel.verdict import Verdict, say_verdict
 
@@ -460,7 +460,7 @@ class FairnessPath:
         >>> verdict.holds
         True
         """
-        self.check_own(selection)
+        check_own(selection, self.fingerprint)
         chosen = find_overlap(self.kinds, selection.kinds)
         return say_verdict(
             self.counts,
@@ -470,59 +470,6 @@ class FairnessPath:
             seen=self.seen or self.overlap > 0,
             chose=chosen > 0,
         )
-
-    def check_own(self, selection: Selection) -> None:
-        """Raise unless a step was chosen on this path, whichever rows it was measured on.
-
-        Parameters
-        ----------
-        selection : Selection
-            As `select` gives it.
-
-        Raises
-        ------
-        ValueError
-            If it was chosen on another path, where its step is another edit.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.check_own(path.measure([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]).select(epsilon=0.05))
-        """
-        if not isinstance(selection, Selection):
-            raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
-        if selection.path != self.fingerprint:
-            raise ValueError(
-                f"the selection is step {selection.step} of another path, of another model, other edits or other "
-                "groups, and what was measured there says nothing of this one; give a selection that this path made, "
-                "or one made by what its measure gave"
-            )
-
-    def see(self, X: Any) -> RowKinds:
-        """The kinds of rows there are, as the model sees them, by which they are known again.
-
-        Parameters
-        ----------
-        X : array-like or data frame
-            Features, as the model takes them.
-
-        Returns
-        -------
-        RowKinds
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> sorted(path.see([[22], [22], [60]]).count.tolist())
-        [1, 2]
-        """
-        return see_rows(X, self._view().check_rows(X))
 
     def n_flips(self, step: int) -> int:
         """How many leaves are edited at ``step``.

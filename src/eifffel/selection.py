@@ -244,6 +244,18 @@ class Selection:
         return self.plain() | self.told_instead
 
 
+def check_own(selection: Any, path: str) -> None:
+    """Raise unless a step was chosen on the path of this fingerprint, whichever rows it was measured on."""
+    if not isinstance(selection, Selection):
+        raise TypeError(f"selection must be a Selection, as path.select gives it, got a {type(selection).__name__}")
+    if selection.path != path:
+        raise ValueError(
+            f"the selection is step {selection.step} of another path, of another model, other edits or other groups, "
+            "and what was measured there says nothing of this one; give a selection that this path made, or one made "
+            "by what its measure gave"
+        )
+
+
 def check_one_bound(epsilon: Any, ratio: Any) -> None:
     """Raise if both a difference and a ratio are bounded."""
     if epsilon is not None and ratio is not None:

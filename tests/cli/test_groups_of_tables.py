@@ -294,7 +294,8 @@ def test_no_step_is_chosen_by_few_people(few):
     words = ("fit", "forty.csv", "--target", "granted", "--favorable", "yes", "--sensitive", "sex", "--drop", "decided")
     done = run(*words, "--out", "never.skops", "--quiet", cwd=few)
     assert error_of(done) == (
-        "f has 8 of the selection rows, and no step is chosen by fewer than ten people, of whom nothing is told; give "
+        "f has fewer than ten of the selection rows, and no step is chosen by what is decided about so few people, of "
+        "whom nothing is told; give "
         "more rows of it, put groups together, or take a larger --selection-size"
     )
     # Enough to choose by, and too few to judge by.

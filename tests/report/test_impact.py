@@ -1,5 +1,6 @@
 """Impact ratios: what they are, what they are compared with, and what is not told of few people."""
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eifffel.intervals import ratio_interval
-from eifffel.report import summarize_decisions
+from eifffel.report import render_table, summarize_decisions
 from eifffel.report._impact import find_partitions, measure_impact
 from eifffel.rows.coding import Rows
 from eifffel.rows.few import FEWEST
@@ -146,6 +147,21 @@ def test_where_half_of_all_are_above_the_median_a_second_category_is_hidden():
     assert part.hide_second(size).hidden.tolist() == [True, True, False, False, False, False]
     few = summarize_decisions([0, 1] * 4, sensitive_features=["f", "m"] * 4, scores=range(8), min_group_rows=0)
     assert few["impact"]["scoring"] is None, "a median of eight people is told of none"
+
+
+@pytest.mark.parametrize(("missing", "where"), [("drop", "In no table"), ("own-group", "Not compared by groups")])
+def test_of_fewer_than_ten_people_without_a_group_the_number_is_not_told(missing, where):
+    sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 7, object)
+    given = {"sensitive_features": sex, "missing": missing, "sensitive_name": "groups", "min_group_rows": 0}
+    told = summarize_decisions(np.arange(107) % 2, **given)
+    key = told["impact"] | {"unknown": told["impact"]["selection"][0]["unknown"]}
+    assert key["without_group" if missing == "drop" else "unknown"] is None
+    for name in ("four-fifths", "ll144"):
+        table = render_table(told, name)
+        assert "7" not in re.findall(r"\b\d+\b", table.partition("Measured on")[0])
+        assert "&lt;10" in table or f"{where}: fewer than ten people" in table
+    few = summarize_decisions(np.arange(107) % 2, **given, tell_few=True)["impact"]
+    assert {few["without_group"], few["selection"][0]["unknown"]} == {0, 7}
 
 
 def test_people_without_a_group_are_counted_and_not_compared():

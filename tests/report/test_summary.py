@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix
+from sklearn.tree import DecisionTreeClassifier
 
 pandas = pytest.importorskip("pandas")
 jsonschema = pytest.importorskip("jsonschema")
@@ -16,7 +17,7 @@ from draws import two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
 from eifffel.record import attach_record  # noqa: E402
-from eifffel.report import schema, summarize  # noqa: E402
+from eifffel.report import schema, summarize, summarize_decisions  # noqa: E402
 from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
 from eifffel.report._verdict import write_verdict  # noqa: E402
 from eifffel.report.words import fraction, percent  # noqa: E402
@@ -355,6 +356,16 @@ def test_a_report_is_of_the_model_that_the_selection_chose():
         summarize(clf.estimator_, *rows, **claims | {"selection": shifted.selection_})
     with pytest.raises(ValueError, match="is not the model of this path; give"):
         summarize(classifier(model="boosted").estimator_, *rows, **claims | {"selection": None})
+
+
+def test_a_model_of_three_classes_is_told_what_can_be_measured():
+    rows = np.arange(len(y))[:, None]
+    labels = np.where(rows[:, 0] % 5 == 0, "much", y)
+    model = DecisionTreeClassifier().fit(rows, labels)
+    with pytest.raises(ValueError, match=r"has 3 classes, .* summarize_decisions\(model.predict\(X\), y, .*'yes'"):
+        summarize(model, rows, labels, sensitive_features=s)
+    made = summarize_decisions(model.predict(rows), labels, sensitive_features=s, favorable={"yes", "much"})
+    assert made["favorable"] == "much or yes"
 
 
 def test_rows_that_chose_the_step_are_said_to_have():

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 
 from eifffel._interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible, end_guard
-from eifffel._validation import check_n_jobs
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
 from eifffel.cli._progress import UntilClosed
@@ -146,18 +145,7 @@ Direction = Annotated[
 TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
 SelectionSize = Annotated[float, typer.Option(help="Share of the other rows that the step is chosen on.")]
 Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
-
-
-def check_jobs(jobs: int | None) -> int | None:
-    """Raise if there are far more jobs than cores."""
-    try:
-        check_n_jobs(jobs)
-    except ValueError as error:
-        raise typer.BadParameter(str(error).removeprefix("n_jobs ")) from None
-    return jobs
-
-
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1, callback=check_jobs)]
+Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1)]
 
 
 Command = Callable[..., None]

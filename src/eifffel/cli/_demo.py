@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from eifffel._validation import check_fraction
+from eifffel._validation import check_fraction, check_n_jobs
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
@@ -38,6 +38,7 @@ def demo(
     table, model, report = out / "applicants.csv", out / "model.skops", out / "report.html"
     epsilon = EPSILON if epsilon is None else epsilon
     check_fraction("--epsilon", epsilon)
+    check_n_jobs(jobs, "--jobs")
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"'{out}' is a file; name a folder with --out")
     if out.is_dir():

@@ -14,7 +14,7 @@ import numpy as np
 
 from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
-from eifffel._validation import check_choice, check_fraction
+from eifffel._validation import check_choice, check_fraction, check_n_jobs
 from eifffel.advice import say_unmet
 from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
@@ -103,6 +103,7 @@ def read_bounds(
     check_fraction("--selection-size", selection_size, inner=True)
     check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
     check_choice("--direction", direction, DIRECTIONS)
+    check_n_jobs(jobs, "--jobs")
     jobs = jobs if jobs is not None else os.cpu_count() or 1
     sizes = {"test_size": test_size, "selection_size": selection_size}
     return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, **sizes, seed=seed, jobs=jobs)
@@ -233,8 +234,9 @@ def check_describable(scoring: Rows, chosen: Rows, groups: Groups, task: Task) -
     size = constraint.count_sides(cells)
     for side in np.flatnonzero(constraint.kept & (size < FEWEST)):
         raise ValueError(
-            f"{constraint.names[side]} has {size[side]} of the selection rows, and no step is chosen by fewer than ten "
-            "people, of whom nothing is told; give more rows of it, put groups together, or take a larger "
+            f"{constraint.names[side]} has fewer than ten of the selection rows, and no step is chosen by what is "
+            "decided about so few people, of whom nothing is told; give more rows of it, put groups together, or take "
+            "a larger "
             f"{'--selection-size' if len(constraint.names) == 2 else '--selection-size or --min-group-rows'}"
         )
 

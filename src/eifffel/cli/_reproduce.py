@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eifffel._validation import check_n_jobs
 from eifffel.cli import _app as shared
 from eifffel.cli._printing import say, say_json
 from eifffel.experiments import EXPERIMENTS, plan
@@ -24,10 +25,7 @@ def reproduce(
         Path | None,
         typer.Option(help="Folder with the data sets' files; by default the one that EIFFFEL_DATA names."),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Runs at a time; by default one per core.", min=1, callback=shared.check_jobs),
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Runs at a time; by default one per core.", min=1)] = None,
     json: shared.Json = False,
     quiet: shared.Quiet = False,
     debug: shared.Debug = False,
@@ -36,6 +34,7 @@ def reproduce(
 
     An interrupted run goes on where it stopped if the same command is given again.
     """
+    check_n_jobs(jobs, "--jobs")
     settings: dict[str, Any] = {"n_seeds": seeds}
     if quick:
         settings = {"n_seeds": 1 if seeds is None else seeds, "n_trees": 20}

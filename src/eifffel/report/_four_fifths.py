@@ -91,9 +91,9 @@ def _show_p(record: Record) -> str:
 
 def _say_unknown(summary: Summary) -> Iterator[str]:
     without = summary["impact"]["without_group"]
-    if without:
-        yield f"In no table: {without:,} people of whom a category is not known."
+    if without != 0:
+        yield f"In no table: {_words.how_many(without)} people of whom a category is not known."
     for table in summary["impact"]["selection"]:
-        if table["unknown"]:
+        if table["unknown"] != 0:
             by = name_attribute(summary, table)
-            yield f"Not compared by {by}: {table['unknown']:,} people of whom it is not known."
+            yield f"Not compared by {by}: {_words.how_many(table['unknown'])} people of whom it is not known."

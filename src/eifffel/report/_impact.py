@@ -88,9 +88,14 @@ def measure_impact(
     return {
         "selection": [measure_partition(part, counts, size) for part in partitions],
         "scoring": scoring,
-        "without_group": int((whole.weight == 0).sum()),
+        "without_group": tell_people((whole.weight == 0).sum(), tell_few=tell_few),
         "tells_few": tell_few,
     }
+
+
+def tell_people(n: int, *, tell_few: bool) -> int | None:
+    """How many people there are; ``None`` of fewer than ten, unless they are to be told."""
+    return int(n) if tell_few else people(n)
 
 
 def find_partitions(groups: Groups, size: np.ndarray, whole: np.ndarray) -> list[Partition]:
@@ -184,7 +189,7 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
     return {
         "attribute": one_line(attribute.name),
         "intersection": isinstance(attribute.values[0], tuple),
-        "unknown": int(part.whole[unknown].sum()),
+        "unknown": tell_people(part.whole[unknown].sum(), tell_few=not part.hidden[unknown].any()),
         "higher_hidden": bool(told.any() and (all_rates[unsaid] > rates[highest]).any()),
         "categories": categories,
     }

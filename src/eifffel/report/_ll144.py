@@ -75,11 +75,14 @@ def _ll144_record(summary: Summary, table: Record, category: Record, counted: st
 def _unknown_records(summary: Summary) -> Iterator[Record]:
     """How many people no table has, or each table leaves out, because it is not known which category is theirs."""
     impact = summary["impact"]
-    if impact["without_group"]:
-        yield {"attribute": f"any of {summary['sensitive']}", "people": impact["without_group"]}
-    for table in impact["selection"]:
-        if table["unknown"] or not impact["without_group"]:
-            yield {"attribute": name_attribute(summary, table), "people": table["unknown"]}
+    unknown = [(name_attribute(summary, table), table["unknown"]) for table in impact["selection"]]
+    if impact["without_group"] != 0:
+        unknown = [
+            (f"any of {summary['sensitive']}", impact["without_group"]),
+            *(kept for kept in unknown if kept[1] != 0),
+        ]
+    for attribute, n_people in unknown:
+        yield {"attribute": attribute, "people": n_people, "under_10_people": n_people is None}
 
 
 def _ll144_notes(summary: Summary) -> Iterator[str]:

@@ -17,7 +17,7 @@ from eifffel.record import undo
 from eifffel.report._estimates import number
 from eifffel.rows.coding import Coding, Rows
 from eifffel.rows.labels import check_binary_labels
-from eifffel.selection import Selection
+from eifffel.selection import Selection, check_own
 
 Record = dict[str, Any]
 
@@ -32,7 +32,7 @@ def find_original(model: Any, path: FairnessPath | None, record: Record | None) 
 def check_of_path(model: Any, record: Record | None, path: FairnessPath, selection: Selection | None) -> None:
     """Raise unless a model is one of a path, and, where a step was chosen, that of the step."""
     if selection is not None:
-        path.check_own(selection)
+        check_own(selection, path.fingerprint)
     digests = view_ensemble(model, favorable=path.favorable).digests
     if record is not None and record["path"] == path.fingerprint and record["digests"]["after"] == digests:
         if selection is not None and record["step"] != selection.step:
@@ -58,7 +58,11 @@ def find_classes(model: Any, y: Any) -> np.ndarray:
         except UnsupportedModelError:
             classes = check_binary_labels(y)
     if len(classes) != 2:
-        raise ValueError(f"the model has {len(classes)} classes, {list(classes)}; only two can be measured")
+        raise ValueError(
+            f"the model has {len(classes)} classes, {list(classes)}, and a report compares two; name those that are "
+            "good for a person and measure what it decides: summarize_decisions(model.predict(X), y, ..., "
+            f"favorable={{{classes[-1]!r}}})"
+        )
     return np.asarray(classes)
 
 

@@ -16,6 +16,7 @@ from eifffel._validation import (
     listed,
     read_column,
 )
+from eifffel.ensembles import view_ensemble
 from eifffel.path import FairnessPath
 from eifffel.record import find_record
 from eifffel.report._compared import find_constraint, find_groups, find_labels
@@ -37,7 +38,7 @@ from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import write_verdict
 from eifffel.rows.coding import Coding
-from eifffel.rows.kinds import find_overlap
+from eifffel.rows.kinds import find_overlap, see_rows
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
 from eifffel.selection import Selection, check_one_bound
@@ -229,7 +230,7 @@ def summarize(
     if path is not None and selection is not None:
         if asked.name == path.constraint.name:  # of another constraint it would be another path
             summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
-        kinds = path.see(X)
+        kinds = see_rows(X, view_ensemble(path.model, favorable=path.favorable).check_rows(X))
         summary["rows"]["seen"] = find_overlap(kinds, path.scored) > 0
         summary["rows"]["chose"] = find_overlap(kinds, selection.kinds) > 0
         summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))

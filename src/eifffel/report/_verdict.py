@@ -6,7 +6,7 @@ import numpy as np
 
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.objective import name_loss
-from eifffel.report.words import fraction, nobody_changed, share, unchanged_words
+from eifffel.report.words import fraction, how_many, nobody_changed, share, unchanged_words
 from eifffel.selection import RESTS_ON_WORD
 from eifffel.shortfall import say_shortfall
 from eifffel.verdict import CHOSE, SEEN, judge, judge_ratio
@@ -126,7 +126,7 @@ def _say_left_out(summary: dict[str, Any]) -> str:
             said += f" So {name} is not bounded at all."
     without = summary["rows"]["without_group"]
     if without != 0:
-        said += f" {'Fewer than ten' if without is None else f'{without:,}'} rows without a group are left out."
+        said += f" {how_many(without).capitalize()} rows without a group are left out."
     return said
 
 

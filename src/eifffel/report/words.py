@@ -297,3 +297,8 @@ def tradeoff_words(summary: dict[str, Any]) -> str:
         f"chosen{sure} on {path['chosen_on']['n']:,} {path['chosen_on']['rows']}{limit}, measured on "
         f"{summary['rows']['n']:,} {summary['rows']['name']}"
     )
+
+
+def how_many(n: int | None) -> str:
+    """A number of people or rows; ``None`` stands for fewer than ten."""
+    return "fewer than ten" if n is None else f"{n:,}"
