@@ -215,7 +215,7 @@ class HeldOutClassifier(MetaClassifier):
         train, chosen = split_rows(rows, self.validation_fraction, self.random_state)
         if not self._frozen:
             check_trainable(rows.take(train))
-        check_split(rows, given.coding.groups, [train, chosen])
+        check_split(rows, given.coding.groups, [train, chosen], or_else=", or select_on='train'")
         return train, chosen
 
 

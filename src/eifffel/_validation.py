@@ -11,6 +11,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from joblib import cpu_count
 
+from eifffel.exceptions import InputError, InputTypeError, Message, parameter, wording
+
 SHOWN = 5
 # What files of pickles end in.
 PICKLES = ("joblib", "pkl", "pickle")
@@ -25,29 +27,26 @@ def check_fraction(name: str, value: Any, *, optional: bool = False, inner: bool
     """Raise unless ``value`` is a number in [0, 1], or in (0, 1) if ``inner``, or ``None`` if ``optional``."""
     if optional and value is None:
         return
-    none = " or None" if optional else ""
-    allowed = "strictly between 0 and 1" if inner else f"in [0, 1]{none}"
+    allowed = "strictly between 0 and 1" if inner else "in [0, 1]" + _or_none(optional)
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number {allowed}, got {value!r} of type {type(value).__name__}")
+        raise _wrong_type(name, "a number " + allowed, value)
     number = float(value)
     if not (0 < number < 1 if inner else 0 <= number <= 1):
         remedy = f"; write {number / 100:g} for {number:g} percent" if 1 <= number < 100 else ""
-        raise ValueError(f"{name} must be {allowed}, got {value!r}{remedy}")
+        raise InputError(parameter(name) + " must be " + allowed + f", got {value!r}{remedy}")
 
 
 def check_confidence(confidence: Any, *, optional: bool = False) -> None:
     """Raise unless ``confidence`` is a probability from 1/2 on and below 1, or ``None`` if ``optional``."""
     if optional and confidence is None:
         return
-    allowed = f"at least 0.5 and below 1{', or None' if optional else ''}"
+    allowed = "at least 0.5 and below 1" + _or_none(optional, ", or None")
     if isinstance(confidence, bool | np.bool_) or not isinstance(confidence, Real):
-        raise TypeError(
-            f"confidence must be a number of {allowed}, got {confidence!r} of type {type(confidence).__name__}"
-        )
+        raise _wrong_type("confidence", "a number of " + allowed, confidence)
     if not 0.5 <= float(confidence) < 1:
         share = float(confidence) / 100
         remedy = f"write {share:g} for {confidence:g} percent" if 0.5 <= share < 1 else "0.95 is usual"
-        raise ValueError(f"confidence must be {allowed}, got {confidence!r}; {remedy}")
+        raise InputError(parameter("confidence") + " must be " + allowed + f", got {confidence!r}; {remedy}")
 
 
 def check_number(name: str, value: Any, *, at_least: float, integer: bool = False, optional: bool = False) -> None:
@@ -55,18 +54,27 @@ def check_number(name: str, value: Any, *, at_least: float, integer: bool = Fals
     if optional and value is None:
         return
     kind = Integral if integer else Real
-    allowed = f"{'an integer' if integer else 'a number'} of at least {at_least:g}{' or None' if optional else ''}"
+    allowed = f"{'an integer' if integer else 'a number'} of at least {at_least:g}" + _or_none(optional)
     if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
-        raise TypeError(f"{name} must be {allowed}, got {value!r} of type {type(value).__name__}")
+        raise _wrong_type(name, allowed, value)
     if not at_least <= float(value) < np.inf:
-        raise ValueError(f"{name} must be {allowed}, got {value!r}")
+        raise InputError(parameter(name) + " must be " + allowed + f", got {value!r}")
+
+
+def _or_none(optional: bool, text: str = " or None") -> Message:
+    """What is said where ``None`` leaves a parameter out; an option that is left out is not there."""
+    return wording("or_none", text) if optional else Message()
+
+
+def _wrong_type(name: str, allowed: str, value: Any) -> InputTypeError:
+    return InputTypeError(parameter(name) + " must be " + allowed + f", got {value!r} of type {type(value).__name__}")
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str], *, hint: str = "") -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        remedy = f"; {hint}" if hint else ""
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {_shown(value)}{remedy}")
+        one = f" must be one of {', '.join(map(repr, choices))}, got {_shown(value)}"
+        raise InputError(parameter(name) + one + ("; " + hint if hint else ""))
 
 
 def check_model(model: Any, name: str = "model") -> None:
@@ -156,14 +164,15 @@ def _as_numbers(column: np.ndarray) -> np.ndarray:
         return column
 
 
-def check_n_jobs(n_jobs: Any, name: str = "n_jobs") -> None:
+def check_n_jobs(n_jobs: Any) -> None:
     """Raise unless ``n_jobs`` is ``None`` or an integer other than 0, and not far more than there are cores."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise ValueError(f"{name} must be None or an integer other than 0, got {n_jobs!r}")
+        raise InputError(parameter("n_jobs") + f" must be None or an integer other than 0, got {n_jobs!r}")
     n_cores = cpu_count()
     if n_jobs is not None and n_jobs > JOBS_A_CORE * n_cores:
-        raise ValueError(
-            f"{name} must be {JOBS_A_CORE * n_cores:,} at most here, {JOBS_A_CORE} for each core ({n_cores}), got "
+        raise InputError(
+            parameter("n_jobs")
+            + f" must be {JOBS_A_CORE * n_cores:,} at most here, {JOBS_A_CORE} for each core ({n_cores}), got "
             f"{n_jobs!r}; as many as there are cores is fastest"
         )
 
@@ -364,7 +373,7 @@ def place(rule: str, values: Sequence[Any], wanted: Any) -> int:
     for place, value in enumerate(values):
         if equal(value, wanted):
             return place
-    raise ValueError(f"{rule}, got {wanted!r}")
+    raise InputError(rule + f", got {wanted!r}")
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -5,6 +5,7 @@ import secrets
 from pathlib import Path
 
 from eifffel._interrupts import unfinished
+from eifffel.exceptions import parameter
 
 UNFINISHED = ".part"
 
@@ -40,7 +41,8 @@ def check_target(path: Path, *, overwrite: bool) -> None:
         raise FileNotFoundError(f"there is no folder '{folder}' to write '{target.name}' to; make it first")
     if os.path.lexists(path) and not overwrite:
         raise FileExistsError(
-            f"'{path}' exists, and is not overwritten unasked; name another file, or pass overwrite=True"
+            f"'{path}' exists, and is not overwritten unasked; name another file, or pass "
+            + parameter("overwrite=True")
         )
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(f"no permission to write '{target.name}' to the folder '{folder}'; name another one")

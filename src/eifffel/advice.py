@@ -7,6 +7,7 @@ from eifffel.exceptions import (
     FewRowsWarning,
     RepeatedRowsWarning,
     SeenRowsWarning,
+    parameter,
     warn_caller,
 )
 from eifffel.objective import name_loss
@@ -23,15 +24,16 @@ def warn_unmet(selection: Selection, counts: PathCounts) -> None:
     """Warn that a bound is not met, with what was reached and what would help."""
     confidence = selection.confidence
     why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection)
-    warn_caller(f"{say_unmet(selection)}: {why}", ConstraintNotMetWarning)
+    warn_caller(say_unmet(selection) + ": " + why, ConstraintNotMetWarning)
 
 
 def say_unmet(selection: Selection) -> str:
     """That the bounds of a selection are not met, and nothing of anybody."""
     confidence, alpha = selection.confidence, selection.alpha
-    limits = selection.bound + ("" if confidence is None else f" with confidence={confidence:g}")
-    limits += "" if alpha is None else f" {'with' if confidence is None else 'and'} alpha={alpha:g}"
-    return f"{limits} is not met"
+    limits = selection.bound + ("" if confidence is None else " with " + parameter("confidence") + f"={confidence:g}")
+    word = "with" if confidence is None else "and"
+    limits += "" if alpha is None else f" {word} " + parameter("alpha") + f"={alpha:g}"
+    return limits + " is not met"
 
 
 def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -> None:
@@ -42,7 +44,7 @@ def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -
     name = f"group {constraint.names[smallest]!r}"
     if selection.is_past:
         warn_caller(
-            f"{selection.bound} is certified, but only by going past zero, and beyond it on that side: on "
+            selection.bound + " is certified, but only by going past zero, and beyond it on that side: on "
             f"{selection.n_discrimination_rows:,} {selection.discrimination_rows} step {selection.step} has "
             f"discrimination {selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the "
             f"further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or allow a "
@@ -68,7 +70,7 @@ def _why_not_met(selection: Selection, counts: PathCounts) -> str:
         + ("" if selection.alpha is None else " or alpha" if selection.ratio is None else " or a larger alpha")
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
-            "trace it with privileged= the other one"
+            "trace it with " + parameter("privileged=") + " the other one"
             if selection.epsilon is not None and counts.discrimination[0] < -selection.epsilon and selection.directed
             else ""
         )
@@ -89,7 +91,7 @@ def _blame_few_rows(selection: Selection, counts: PathCounts) -> str:
         return ""
     return (
         f". {selection.pair[k]} has {int(size[k]):,} of these rows, so few that its rate differs by {error[k]:.2g} by "
-        "chance alone; a larger min_group_rows leaves it out of the bound"
+        "chance alone; a larger " + parameter("min_group_rows") + " leaves it out of the bound"
     )
 
 

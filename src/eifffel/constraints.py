@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._validation import check_choice, check_number, listed
+from eifffel.exceptions import InputError, parameter, wording
 from eifffel.rows.coding import without_scale
 from eifffel.rows.groups import Groups, show_group
 
@@ -161,7 +162,7 @@ class Constraint:
         """Counts of cells, shape (..., n_groups, n_labels) -> counts of sides, shape (..., n_sides)."""
         n_labels = cells.shape[-1]
         if n_labels == 1 and self.needs_labels:
-            raise ValueError(f"{self.name} compares rates among people of one label; give y")
+            raise InputError(f"{self.name} compares rates among people of one label; " + wording("give_y", "give y"))
         flat = cells.reshape(*cells.shape[:-2], -1)
         sides = np.zeros((*flat.shape[:-1], len(self.members)), cells.dtype)
         for side, members in enumerate(self.members[:, :, :n_labels].reshape(len(self.members), -1)):
@@ -183,15 +184,18 @@ class Constraint:
             )
         constraint = replace(self, kept=self.kept & (alone | (fewest >= max(self.min_rows, 1))))
         for side in np.flatnonzero(self.reference & ~constraint.kept):
-            raise ValueError(
+            raise InputError(
                 f"{self.names[side]}, with whom all others are compared, has {fewest[side]:,} rows among {rows}, fewer "
-                f"than min_group_rows={self.min_rows}; name another group as privileged, or lower min_group_rows"
+                "than "
+                + parameter("min_group_rows")
+                + f"={self.min_rows}; name another group as privileged, or lower "
+                + parameter("min_group_rows")
             )
         if len(constraint.pairs) == 0:
             sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self.names, fewest.tolist(), strict=True))
-            raise ValueError(
+            raise InputError(
                 f"fewer than two groups have {self.min_rows} rows or more among {rows} ({sizes}), and there is nothing "
-                "to compare; give more rows, put groups together, or lower min_group_rows"
+                "to compare; give more rows, put groups together, or lower " + parameter("min_group_rows")
             )
         return constraint
 

@@ -338,7 +338,7 @@ def _raise(future: Any, number: int | None, n_parts: int) -> None:
     error, where = future.exception(), "" if number is None else name_partition(number, n_parts)
     if error is None:
         raise RuntimeError(f"{where} was {future.status}")
-    if number is None or where in str(error) or any(where in note for note in getattr(error, "__notes__", ())):
+    if number is None or getattr(error, "where", None) == where:
         raise error
     raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
 

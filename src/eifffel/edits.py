@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eifffel.ensembles import EnsembleView, view_ensemble
-from eifffel.exceptions import NarrowProbabilitiesWarning, ViewMismatchError, warn_caller
+from eifffel.exceptions import NarrowProbabilitiesWarning, ViewMismatchError, parameter, warn_caller
 from eifffel.leaves.counting import LeafCounts
 from eifffel.measuring import RowsAtHand
 from eifffel.strategies import EditOrder
@@ -29,7 +29,7 @@ def edit_model(
         warn_caller(
             f"at step {step} the leaves had to be scaled by {scale:.2g} to stay probabilities: predict is as measured, "
             "but predict_proba is narrowed towards the cut-off. Calibrate a copy for its probabilities and decide with "
-            "the edited model, or take strategy='leaf'",
+            "the edited model, or take " + parameter("strategy") + "='leaf'",
             NarrowProbabilitiesWarning,
         )
     return written, scale

@@ -1,12 +1,98 @@
-"""The errors and warnings that have a name of their own."""
+"""The errors and warnings that have a name of their own, and messages that name parameters."""
 
 import sys
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
-class UnsupportedModelError(TypeError):
+class Part(NamedTuple):
+    """A part of a message: its text as Python has it, and, where others have another, by what name they find it."""
+
+    text: str
+    name: str | None = None
+
+
+class Message(str):
+    """A sentence that knows where it names parameters: its text is as Python has it, and `say` has it otherwise.
+
+    Sentences are put together with ``+``, from `parameter`, `wording` and plain text, in which nothing is replaced.
+    """
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, *parts: Part) -> "Message":
+        message = super().__new__(cls, "".join(part.text for part in parts))
+        message.parts = parts
+        return message
+
+    def __reduce__(self) -> tuple[Any, ...]:  # errors are pickled on their way from one process to another
+        return Message, self.parts
+
+    def __add__(self, other: str) -> "Message":
+        return Message(*self.parts, *_parts(other))
+
+    def __radd__(self, other: str) -> "Message":
+        return Message(*_parts(other), *self.parts)
+
+    def say(self, names: Mapping[str, str]) -> str:
+        """The sentence with other ``names``; what they lack is said as in Python."""
+        return "".join(text if name is None else names.get(name, text) for text, name in self.parts)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The parameters that it names, in their order."""
+        return [name.partition("=")[0] for text, name in self.parts if name == text]
+
+
+def _parts(text: str) -> tuple[Part, ...]:
+    return text.parts if isinstance(text, Message) else (Part(text),)
+
+
+def parameter(name: str) -> Message:
+    """A parameter in a message, ``epsilon``, or one with what to set it to, ``overwrite=True``.
+
+    It is added to the text around it: an f-string would forget that it is one.
+    """
+    return Message(Part(name, name))
+
+
+def wording(name: str, text: str) -> Message:
+    """What is typed in another form where it is no Python, and by what ``name`` that is found."""
+    return Message(Part(text, name))
+
+
+def message_of(error: BaseException) -> str:
+    """What an error or a warning says; a `Message` where it was made with one."""
+    return error.args[0] if error.args and isinstance(error.args[0], Message) else str(error)
+
+
+class _AtFault(Exception):
+    @property
+    def parameter(self) -> str | None:
+        """The parameter that the message names first; ``None`` if it names none."""
+        message = message_of(self)
+        return next(iter(message.parameters), None) if isinstance(message, Message) else None
+
+
+class InputError(_AtFault, ValueError):
+    """A parameter was given something that cannot be used.
+
+    Where it is of a wrong type, the error is a ``TypeError`` as well.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The parameter at fault, such as ``"epsilon"``.
+    """
+
+
+class InputTypeError(InputError, TypeError):
+    """An `InputError` about a type."""
+
+
+class UnsupportedModelError(_AtFault, TypeError):
     """The model is of a class, or trained in a mode, whose leaves eifffel cannot edit.
 
     Or in which it cannot be exported, or read as rules. The message says what to pass or to use instead.
@@ -28,7 +114,7 @@ class NoRecordError(ValueError):
     """
 
 
-class ModelFileError(ValueError):
+class ModelFileError(_AtFault, ValueError):
     """A file that holds no model, a damaged one, or one that it is not safe to load.
 
     Also raised before a model is saved in such a file. If you trust the types that the message names, name them in
@@ -141,7 +227,7 @@ class PickleWarning(UserWarning):
     """
 
 
-class DatasetError(OSError):
+class DatasetError(_AtFault, OSError):
     """A file of a data set cannot be had, or is not the one that was published.
 
     Put the file that the message names into a folder, and name that in ``data_home`` or the variable EIFFFEL_DATA.

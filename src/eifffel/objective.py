@@ -6,9 +6,11 @@ import numpy as np
 
 from eifffel import metrics
 from eifffel._validation import check_choice, check_fraction, check_number
+from eifffel.exceptions import InputError, parameter, wording
 from eifffel.rows.coding import without_scale
 
 OBJECTIVES = ("accuracy", "balanced_accuracy")
+EXAMPLE = wording("costs", "[[0, 1], [5, 0]]")
 
 # A cost matrix: for the unfavourable and for the favourable label, what each decision costs.
 Costs = tuple[tuple[float, float], tuple[float, float]]
@@ -18,17 +20,20 @@ Objective = str | Costs
 def check_objective(objective: Any) -> Objective:
     """The objective by its name, or the cost matrix as tuples."""
     if isinstance(objective, str):
-        check_choice("objective", objective, OBJECTIVES, hint="or give a matrix of costs, [[0, 1], [5, 0]]")
+        hint = "or give " + wording("matrix", "a matrix of costs") + ", " + EXAMPLE
+        check_choice("objective", objective, OBJECTIVES, hint=hint)
         return objective
     try:
         costs = np.asarray(objective, np.float64)
     except (TypeError, ValueError):
         costs = np.empty(0)
     if costs.shape != (2, 2) or not np.isfinite(costs).all():
-        raise ValueError(
-            f"objective must be one of {', '.join(map(repr, OBJECTIVES))}, or a matrix of 2 x 2 finite costs, for the "
+        raise InputError(
+            parameter("objective")
+            + f" must be one of {', '.join(map(repr, OBJECTIVES))}, or a matrix of 2 x 2 finite costs, for the "
             "unfavourable and the favourable label what the unfavourable and the favourable decision cost, such as "
-            f"[[0, 1], [5, 0]]; got {objective!r}"
+            + EXAMPLE
+            + f"; got {objective!r}"
         )
     (a, b), (c, d) = costs.tolist()
     return (a, b), (c, d)
@@ -59,9 +64,10 @@ def favorable_gains(objective: Objective, totals: np.ndarray) -> tuple[np.ndarra
     if objective == "accuracy":
         return np.array([-1, 1]), of_label.sum()
     if (of_label == 0).any():
-        raise ValueError(
+        raise InputError(
             "the rows to choose on are of one class only, and have no balanced accuracy; give rows of both, or "
-            "objective='accuracy'"
+            + parameter("objective")
+            + "='accuracy'"
         )
     return of_label[::-1] * np.array([-1, 1]), 2 * of_label.prod()
 

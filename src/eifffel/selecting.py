@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from eifffel.advice import warn_of_few_rows, warn_unmet
+from eifffel.exceptions import InputError, parameter
 from eifffel.metrics import selection_rate
 from eifffel.objective import Objective
 from eifffel.path_counts import PathCounts
@@ -195,14 +196,16 @@ def _check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) -
             if rows.trained
             else f"leaves were scored by the {counts.rows}, or by half of them or more"
         )
-        raise ValueError(
-            f"confidence={confidence:g} needs rows that neither trained the model nor scored its leaves, and {why}: "
+        raise InputError(
+            parameter("confidence")
+            + f"={confidence:g} needs rows that neither trained the model nor scored its leaves, and {why}: "
             "what a model does to rows that it knows says little of other people. Hold rows out: select_on=(X, y, "
             "sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier; of a model that is "
             "trained, give rows that it has not seen"
         )
     if counts.weighted:
-        raise ValueError(
-            f"confidence={confidence:g} counts people, and the {counts.rows} have a sample_weight; leave the weights "
+        raise InputError(
+            parameter("confidence")
+            + f"={confidence:g} counts people, and the {counts.rows} have a sample_weight; leave the weights "
             "of these rows out, or leave confidence out"
         )

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._validation import check_choice, check_confidence, check_fraction
+from eifffel.exceptions import InputError, InputTypeError, parameter
 from eifffel.intervals import CONFIDENCE
 from eifffel.objective import Objective, check_alpha, check_objective
 from eifffel.path_counts import PathCounts
@@ -189,7 +190,9 @@ class Selection:
     @property
     def bound(self) -> str:
         """What was asked for, in words."""
-        return f"epsilon={self.epsilon:g}" if self.ratio is None else f"ratio={self.ratio:g}"
+        if self.ratio is None:
+            return parameter("epsilon") + f"={self.epsilon:g}"
+        return parameter("ratio") + f"={self.ratio:g}"
 
     @property
     def is_past(self) -> bool:
@@ -259,11 +262,12 @@ def check_own(selection: Any, path: str) -> None:
 def check_one_bound(epsilon: Any, ratio: Any) -> None:
     """Raise if both a difference and a ratio are bounded."""
     if epsilon is not None and ratio is not None:
-        raise ValueError(f"epsilon={epsilon!r} and ratio={ratio!r} are two bounds; give one of them")
+        both = parameter("epsilon") + f"={epsilon!r} and " + parameter("ratio") + f"={ratio!r}"
+        raise InputError(both + " are two bounds; give one of them")
     if ratio is not None:
         check_fraction("ratio", ratio)
         if ratio == 0:
-            raise ValueError("ratio must be above 0, got 0; 0.8 is the four-fifths rule")
+            raise InputError(parameter("ratio") + " must be above 0, got 0; 0.8 is the four-fifths rule")
 
 
 def check_bounds(epsilon: Any, ratio: Any, alpha: Any, rule: Any, confidence: Any, objective: Any) -> Objective:
@@ -271,7 +275,9 @@ def check_bounds(epsilon: Any, ratio: Any, alpha: Any, rule: Any, confidence: An
     objective = check_objective(objective)
     check_one_bound(epsilon, ratio)
     if epsilon is None and ratio is None:
-        raise TypeError("epsilon must be a number in [0, 1], got None; give it, 0.05 for instance, or give ratio")
+        raise InputTypeError(
+            parameter("epsilon") + " must be a number in [0, 1], got None; give it, 0.05 for instance, or give ratio"
+        )
     if ratio is None:
         check_fraction("epsilon", epsilon)
     elif rule == "paper":

@@ -15,7 +15,15 @@ from eifffel._optional import import_optional
 from eifffel._version import __version__
 from eifffel._writing import check_target, write_whole
 from eifffel.ensembles import Around
-from eifffel.exceptions import ModelFileError, PickleWarning, StoredVersionWarning, first_line, warn_caller
+from eifffel.exceptions import (
+    ModelFileError,
+    PickleWarning,
+    StoredVersionWarning,
+    first_line,
+    parameter,
+    warn_caller,
+    wording,
+)
 from eifffel.loaded import (
     TRUSTED_MAKERS,
     DamageError,
@@ -135,8 +143,8 @@ def _dump(sio: Any, model: Any, trusted: Sequence[str]) -> bytes:
     unknown = _untrusted(sio, data, trusted)
     if unknown:
         raise ModelFileError(
-            f"this {type(model).__name__} holds {', '.join(unknown)}, which eifffel.load would refuse; name what you "
-            "trust in trusted=, here and when you load it"
+            f"this {type(model).__name__} holds {', '.join(unknown)}, which eifffel.load would refuse; "
+            + wording("trusted", "name what you trust in trusted=, here and when you load it")
         )
     try:
         check_boosters(model, trusted)
@@ -269,7 +277,9 @@ def _load_pickle(path: Path, data: bytes, allow_pickle: bool) -> Any:
     if not allow_pickle:
         raise ModelFileError(
             f"'{path}' is no skops file. If it is a pickle or a joblib file, loading it can run any code: only if you "
-            "trust whoever made it, pass allow_pickle=True, and save the model anew with eifffel.save"
+            "trust whoever made it, pass "
+            + parameter("allow_pickle=True")
+            + ", and save the model anew with eifffel.save"
         )
     warn_caller(f"loading '{path}' as a pickle, which can run any code of whoever made it", PickleWarning)
     try:

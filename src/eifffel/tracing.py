@@ -10,7 +10,15 @@ import numpy as np
 from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, check_select_on, equal, listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
 from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monotone, view_ensemble
-from eifffel.exceptions import HiddenMonotoneWarning, PrivilegedGroupWarning, UnsupportedModelError, warn_caller
+from eifffel.exceptions import (
+    HiddenMonotoneWarning,
+    InputError,
+    PrivilegedGroupWarning,
+    UnsupportedModelError,
+    parameter,
+    warn_caller,
+    wording,
+)
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.leaves.training import Training, find_trained
@@ -353,8 +361,9 @@ def _read_task(
     label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())
     asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
     if asked.needs_labels and others.labels is None:
-        raise ValueError(
-            f"constraint={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
+        raise InputError(
+            parameter("constraint")
+            + f"={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
             "their y"
         )
     return Task(view, Coding(view.classes, view.favorable, groups, label_sets), asked, survey, others)
@@ -375,8 +384,11 @@ def _ask_if_monotone(view: EnsembleView, sensitive: Sequence[str]) -> None:
         warn_caller(
             f"this {type(view.model).__name__} looks as if it had been trained to be monotone, in {_in_words(found)}: "
             "of any two leaves that lie apart there alone, none is out of order. A file of XGBoost does not say it, "
-            "and an edit would break it. If it was not, say monotone={}; if it was, name the features in monotone, "
-            "with 1 or -1, and it is refused",
+            "and an edit would break it. If it was not, say "
+            + parameter("monotone={}")
+            + "; if it was, name the features "
+            + wording("signs", "in monotone, with 1 or -1")
+            + ", and it is refused",
             HiddenMonotoneWarning,
         )
 
@@ -459,10 +471,11 @@ def _check_not_inverted(counts: PathCounts, sets: LabelSets) -> None:
     agreement = float(balanced_accuracy(counts.favorable[0], counts.totals))
     if agreement < 0.5:
         good, bad = (listed(labels) for labels in sets)
-        raise ValueError(
-            f"favorable={good} is taken as what the model's 1 stands for, and the model then decides against the "
+        raise InputError(
+            parameter("favorable")
+            + f"={good} is taken as what the model's 1 stands for, and the model then decides against the "
             f"labels (balanced accuracy {agreement:.2f} on the {counts.rows}). If its 1 stands for {bad}, name that; "
-            f"if {good} is the good outcome all the same, pass y as 0 and 1 and favorable=0"
+            f"if {good} is the good outcome all the same, pass y as 0 and 1 and " + parameter("favorable") + "=0"
         )
 
 
@@ -475,7 +488,8 @@ def _find_privileged(groups: Groups, counted: Counted, constraint: Constraint) -
     advantage = chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]
     if named is not None and (advantage * (1 if named == 1 else -1) < 0).all():
         warn_caller(
-            f"privileged={groups[named]!r}, but the model favours {groups[1 - named]!r} on the scoring rows, and flips "
+            parameter("privileged")
+            + f"={groups[named]!r}, but the model favours {groups[1 - named]!r} on the scoring rows, and flips "
             "will favour it still more; leave privileged out to lower the discrimination that there is",
             PrivilegedGroupWarning,
         )

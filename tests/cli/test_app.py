@@ -1,6 +1,5 @@
 """eifffel reproduce, and what all commands have in common."""
 
-import ast
 import os
 import re
 import shlex
@@ -140,18 +139,6 @@ def test_ctrl_c_in_a_terminal_reaches_the_processes_of_the_runs_too(tmp_path):
         lines = [line for line in (said + rest).decode().replace("\r", "\n").splitlines() if not BAR.match(line)]
         kept = "eifffel: interrupted; finished runs are kept in out, and the same command goes on from there"
         assert (process.returncode, [line for line in lines if line.strip()]) == (130, [kept])
-
-
-def test_what_is_put_into_words_of_the_command_line_is_said_somewhere():
-    from eifffel.cli._app import OPTIONS
-
-    said = []
-    for file in Path(eifffel.__file__).parent.rglob("*.py"):
-        if file.name != "_app.py":
-            said += [node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)]
-    texts = "\n".join(text for text in said if isinstance(text, str))
-    for words in OPTIONS:
-        assert words in texts, f"nothing says {words!r} any more"
 
 
 def lines_of_commands():

@@ -2,7 +2,6 @@
 
 import functools
 import os
-import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,7 +15,7 @@ from eifffel._interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
 from eifffel.cli._progress import UntilClosed
-from eifffel.exceptions import PickleWarning
+from eifffel.exceptions import Message, PickleWarning, message_of
 
 BROKEN, BAD_INPUT, NOT_MET = 1, 2, 3
 
@@ -190,7 +189,7 @@ def user_errors(debug: bool) -> Iterator[None]:
     except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
         if debug:
             raise
-        say_error(in_options(_message(error)))
+        say_error(_message(error))
         raise typer.Exit(BAD_INPUT) from None
     except Exception as error:
         if debug:
@@ -208,7 +207,7 @@ def notes(quiet: bool, debug: bool) -> Iterator[None]:
 
     def show(message: Any, category: type[Warning], *where: Any, **how: Any) -> None:
         if category is PickleWarning or (category.__module__.startswith("eifffel.") and not quiet):
-            print(printable(f"note: {in_options(str(message))}"), file=UntilClosed())
+            print(printable(f"note: {in_options(message)}"), file=UntilClosed())
         elif debug:
             print(printable(f"{category.__name__}: {message}"), file=UntilClosed())
 
@@ -227,40 +226,53 @@ def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         about = f" '{error.filename}'" if error.filename is not None else ""
         return f"{error.strerror}{about}; nothing was written there"
-    return str(error)
+    return in_options(error)
 
 
-# Names of parameters in messages, and the options that set them here.
+# What parameters that messages name are called here, and what is typed here in another form.
 OPTIONS = {
-    "; give more rows of it, or select_on='train'": "; give more rows of it",
-    "name what you trust in trusted=, here and when you load it": "save it in Python: eifffel.save(..., trusted=...)",
-    "overwrite=True": "--overwrite",
     "allow_pickle=True": "--allow-pickle",
+    "alpha": "--alpha",
+    "combine": "--combine",
+    "confidence": "--confidence",
+    "constraint": "--constraint",
+    "costs": "0,1,5,0",
+    "data": "--data",
     "data_home": "--data-home",
-    "privileged= the other one": "--privileged naming the other one",
-    "lower min_group_rows": "lower --min-group-rows",
-    "a larger min_group_rows": "a larger --min-group-rows",
-    "people of one label; give y": "people of one label; name their column with --target",
-    "a matrix of costs, [[0, 1], [5, 0]]": "four costs, 0,1,5,0",
-    "say monotone={}": "say --monotone none",
-    "name the features in monotone, with 1 or -1, and": "name the features with --monotone, as in arrears:-1, and",
-    "monotone must": "--monotone must",
-    "monotone names": "--monotone names",
-    "such as [[0, 1], [5, 0]]": "such as 0,1,5,0",
+    "direction": "--direction",
+    "epsilon": "--epsilon",
+    "favorable": "--favorable",
+    "features": "--features",
+    "give_y": "name their column with --target",
+    "matrix": "four costs",
+    "min_group_rows": "--min-group-rows",
+    "missing": "--missing",
+    "model": "--model",
+    "monotone": "--monotone",
+    "monotone={}": "--monotone none",
+    "n_jobs": "--jobs",
+    "n_seeds": "--seeds",
+    "name": "NAME",
+    "objective": "--objective",
+    "or_none": "",
+    "out": "--out",
+    "overwrite=True": "--overwrite",
+    "privileged": "--privileged",
+    "privileged=": "--privileged naming",
+    "ratio": "--ratio",
+    "selection_size": "--selection-size",
+    "signs": "with --monotone, as in arrears:-1",
+    "strategy": "--strategy",
+    "table": "--table",
+    "test_size": "--test-size",
+    "trusted": "save it in Python: eifffel.save(..., trusted=...)",
 }
 
 
-def in_options(message: str) -> str:
-    """The message with the names of options in the place of those of parameters."""
-    for parameter, option in OPTIONS.items():
-        message = message.replace(parameter, option)
-    message = re.sub(r",? or None(?=, got)", "", message)
-    return re.sub(
-        r"(?<![-\w])(data|out|epsilon|ratio|alpha|confidence|objective|strategy|direction|favorable|privileged|constraint|combine"
-        r"|missing)(?=( must| names|=))",
-        r"--\1",
-        message,
-    )
+def in_options(error: BaseException) -> str:
+    """What an error or a warning says, with options in the place of parameters."""
+    message = message_of(error)
+    return message.say(OPTIONS) if isinstance(message, Message) else message
 
 
 def show_version(wanted: bool) -> None:

@@ -109,7 +109,7 @@ def audit(
 
     By people, or by any other system: --decision names the column that says what they decided.
     """
-    check_fraction("--epsilon", epsilon, optional=True)
+    check_fraction("epsilon", epsilon, optional=True)
     check_one_bound(epsilon, ratio)
     check_asked_for(table, out)
     model, data = split_files(files, decision)
@@ -165,7 +165,7 @@ def audit(
 def check_asked_for(table: str | None, out: Path | None) -> None:
     """Raise if no such table can be made."""
     if table is not None:
-        check_choice("--table", table, list(TABLES))
+        check_choice("table", table, list(TABLES))
     elif out is not None:
         raise ValueError(
             f"--out is for a table: say which, as in --table {next(iter(TABLES))}; --report writes a report"

@@ -109,7 +109,7 @@ def datasets(
         elif not quiet:
             print_table("Data sets of the paper", list(listed[0]), [list(row.values()) for row in listed])
         return
-    check_choice("NAME", name, list(DATASETS))
+    check_choice("name", name, list(DATASETS))
     offered = DATASETS[name]
     if out is None:
         raise ValueError(f"--out is needed: where the table of {name} is to be written, such as --out {name}.csv")

@@ -37,8 +37,8 @@ def demo(
     """
     table, model, report = out / "applicants.csv", out / "model.skops", out / "report.html"
     epsilon = EPSILON if epsilon is None else epsilon
-    check_fraction("--epsilon", epsilon)
-    check_n_jobs(jobs, "--jobs")
+    check_fraction("epsilon", epsilon)
+    check_n_jobs(jobs)
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"'{out}' is a file; name a folder with --out")
     if out.is_dir():

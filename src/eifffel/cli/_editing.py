@@ -99,11 +99,11 @@ def read_bounds(
     if epsilon is None and ratio is None:
         epsilon = EPSILON
     checked = check_bounds(epsilon, ratio, alpha, "first", confidence, asked)
-    check_fraction("--test-size", test_size, inner=True)
-    check_fraction("--selection-size", selection_size, inner=True)
-    check_choice("--strategy", strategy, [AUTO, *STRATEGIES])
-    check_choice("--direction", direction, DIRECTIONS)
-    check_n_jobs(jobs, "--jobs")
+    check_fraction("test_size", test_size, inner=True)
+    check_fraction("selection_size", selection_size, inner=True)
+    check_choice("strategy", strategy, [AUTO, *STRATEGIES])
+    check_choice("direction", direction, DIRECTIONS)
+    check_n_jobs(jobs)
     jobs = jobs if jobs is not None else os.cpu_count() or 1
     sizes = {"test_size": test_size, "selection_size": selection_size}
     return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, **sizes, seed=seed, jobs=jobs)
@@ -353,8 +353,8 @@ def stored_about(model: Any) -> dict[str, Any]:
 def check_compared(task: Task) -> None:
     """Raise, before any work is done, if groups cannot be compared as a task says."""
     check_constraint(task.constraint)
-    check_choice("--combine", task.combine, COMBINE)
-    check_choice("--missing", task.missing, MISSING)
+    check_choice("combine", task.combine, COMBINE)
+    check_choice("missing", task.missing, MISSING)
     if not task.sensitive_columns:
         raise ValueError("--sensitive names no column; name the column of groups")
 

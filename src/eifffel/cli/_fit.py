@@ -87,7 +87,7 @@ def fit(
     bounds = read_bounds(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
-    check_choice("--model", model, list(MODELS))
+    check_choice("model", model, list(MODELS))
     resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))
     compared = {"constraint": constraint, "combine": combine, "min_group_rows": min_group_rows, "missing": missing}

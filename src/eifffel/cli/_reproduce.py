@@ -34,7 +34,7 @@ def reproduce(
 
     An interrupted run goes on where it stopped if the same command is given again.
     """
-    check_n_jobs(jobs, "--jobs")
+    check_n_jobs(jobs)
     settings: dict[str, Any] = {"n_seeds": seeds}
     if quick:
         settings = {"n_seeds": 1 if seeds is None else seeds, "n_trees": 20}

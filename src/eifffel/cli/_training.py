@@ -171,10 +171,7 @@ def feature_columns(model: Any, frame: pd.DataFrame, path: Path, given: Sequence
     for name in given:
         find_column(frame, name, "--features", path)
     if given:
-        try:
-            features = features.named(given)
-        except ValueError as error:
-            raise ValueError(f"--{error}") from None
+        features = features.named(given)
     found = features.find(frame.columns)
     if found is not None:
         return found

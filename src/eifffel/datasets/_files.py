@@ -11,7 +11,7 @@ from pathlib import Path
 
 from eifffel._writing import write_whole
 from eifffel.datasets._download import download
-from eifffel.exceptions import DatasetError
+from eifffel.exceptions import DatasetError, InputTypeError, parameter
 
 VARIABLE = "EIFFFEL_DATA"
 
@@ -91,22 +91,23 @@ def read_files(
                     if file.url == url:
                         found[file.name] = _unpack(file, archive)
         except DatasetError as error:
-            raise DatasetError(". ".join([str(error), *faults, _remedy(missing, given)])) from None
+            raise DatasetError(". ".join([str(error), *faults, ""]) + _remedy(missing, given)) from None
         _keep({file.name: found[file.name] for file in missing})
     return [found[file.name] for file in files]
 
 
 def _given_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
-    named_by, folder = "data_home", data_home
+    named_by: str = parameter("data_home")
+    folder = data_home
     if folder is None:
         named_by, folder = VARIABLE, os.environ.get(VARIABLE) or None
     if folder is None:
         return None
     if not isinstance(folder, str | os.PathLike):
-        raise TypeError(f"{named_by} must be a path, got {folder!r}")
+        raise InputTypeError(named_by + f" must be a path, got {folder!r}")
     path = Path(folder).expanduser()
     if not folder or not path.is_dir():
-        raise DatasetError(f"{named_by} must be a folder, got {str(folder)!r}, which is none")
+        raise DatasetError(named_by + f" must be a folder, got {str(folder)!r}, which is none")
     return path
 
 
@@ -165,5 +166,5 @@ def _keep(contents: dict[str, bytes]) -> None:
 
 def _remedy(missing: Sequence[DataFile], given: Path | None) -> str:
     names = " and ".join(file.name for file in missing)
-    where = f"into {given}" if given is not None else f"into a folder that data_home or {VARIABLE} names"
-    return f"Put {names} {where}, or into {cache_folder()}"
+    where = "a folder that " + parameter("data_home") + f" or {VARIABLE} names" if given is None else str(given)
+    return f"Put {names} into " + where + f", or into {cache_folder()}"

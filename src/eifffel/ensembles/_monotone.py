@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import listed
+from eifffel.exceptions import InputError, InputTypeError, parameter
 
 # Pairs of leaves that are compared at once.
 PAIRS_AT_ONCE = 1 << 22
@@ -86,17 +87,22 @@ def read_monotone(monotone: Any, names: list[str]) -> dict[str, int]:
     ``names`` are those of all features.
     """
     if not isinstance(monotone, Mapping):
-        raise TypeError(
-            "monotone must be None or a dict of features with 1 (rising), -1 (falling) or 0, such as {'arrears': -1}, "
+        raise InputTypeError(
+            parameter("monotone")
+            + " must be None or a dict of features with 1 (rising), -1 (falling) or 0, such as {'arrears': -1}, "
             f"and {{}} if no feature is constrained; got {monotone!r} of type {type(monotone).__name__}"
         )
     constrained = {}
     for feature, sign in monotone.items():
         place = int(feature) if isinstance(feature, Integral) and not isinstance(feature, bool) else None
         if feature not in names and (place is None or not 0 <= place < len(names)):
-            raise ValueError(f"monotone names {feature!r}, not among the features of the model, {listed(names)}")
+            raise InputError(
+                parameter("monotone") + f" names {feature!r}, not among the features of the model, {listed(names)}"
+            )
         if isinstance(sign, bool) or sign not in (-1, 0, 1):
-            raise ValueError(f"monotone must have 1, -1 or 0 for each feature, got {sign!r} for {feature!r}")
+            raise InputError(
+                parameter("monotone") + f" must have 1, -1 or 0 for each feature, got {sign!r} for {feature!r}"
+            )
         if sign:
             constrained[str(feature) if place is None else names[place]] = int(sign)
     return constrained

@@ -19,6 +19,7 @@ from tqdm.auto import tqdm
 from eifffel._optional import import_optional
 from eifffel._validation import check_choice, check_n_jobs, check_number
 from eifffel._writing import UNFINISHED
+from eifffel.exceptions import InputError, parameter
 from eifffel.experiments import _protocol as protocol
 from eifffel.experiments._output import write_figures, write_texts
 from eifffel.experiments._results import Results
@@ -147,7 +148,7 @@ def plan(
     given = list(protocol.EXPERIMENTS) if data is None else [data] if isinstance(data, str) else data
     names = list(dict.fromkeys(given))
     if not names:
-        raise ValueError(f"data must name at least one of {', '.join(protocol.EXPERIMENTS)}, got none")
+        raise InputError(parameter("data") + f" must name at least one of {', '.join(protocol.EXPERIMENTS)}, got none")
     for name in names:
         check_choice("data", name, list(protocol.EXPERIMENTS))
     check_number("n_seeds", n_seeds, at_least=1, integer=True, optional=True)
@@ -236,7 +237,7 @@ def reproduce(
 
 def _open(folder: Path) -> Results:
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"out must be a folder, got {str(folder)!r}, which is a file")
+        raise InputError(parameter("out") + f" must be a folder, got {str(folder)!r}, which is a file")
     others = [path for path in folder.iterdir() if path.suffix != UNFINISHED] if folder.is_dir() else []
     if others and not (folder / RUNS_FILE).exists():
         raise ValueError(
@@ -252,7 +253,8 @@ def _make_writable(folder: Path) -> None:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
-        raise ValueError(f"out must be a folder that can be written, got {str(folder)!r}: {error.strerror}") from None
+        why = f" must be a folder that can be written, got {str(folder)!r}: {error.strerror}"
+        raise InputError(parameter("out") + why) from None
 
 
 def _runs(names: Iterable[str], n_seeds: int | None) -> Iterable[Run]:

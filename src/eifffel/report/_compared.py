@@ -7,6 +7,7 @@ import numpy as np
 
 from eifffel._validation import listed
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint
+from eifffel.exceptions import InputError, parameter
 from eifffel.path import FairnessPath
 from eifffel.record import read_grouping, read_label_sets
 from eifffel.rows.groups import EACH, Groups, read_groups
@@ -29,13 +30,16 @@ def find_groups(
     if path is not None:
         groups = path.grouping
         if combine not in (None, groups.combine) and len(groups.columns) > 1:
-            raise ValueError(f"combine must be {groups.combine!r}, as in the path, got {combine!r}; leave it out")
+            known = f" must be {groups.combine!r}, as in the path, got {combine!r}; leave it out"
+            raise InputError(parameter("combine") + known)
         if missing not in (None, groups.missing):
-            raise ValueError(f"missing must be {groups.missing!r}, as in the path, got {missing!r}; leave it out")
+            known = f" must be {groups.missing!r}, as in the path, got {missing!r}; leave it out"
+            raise InputError(parameter("missing") + known)
         if privileged is not None and groups.find_privileged(privileged).privileged != groups.privileged:
-            known = [a.values[k] for a, k in zip(groups.attributes, groups.privileged, strict=True) if k is not None]
-            raise ValueError(
-                f"privileged must be {', '.join(map(repr, known)) or None}, as in the path, got {privileged!r}; leave "
+            named = [a.values[k] for a, k in zip(groups.attributes, groups.privileged, strict=True) if k is not None]
+            raise InputError(
+                parameter("privileged")
+                + f" must be {', '.join(map(repr, named)) or None}, as in the path, got {privileged!r}; leave "
                 "it out"
             )
         return groups, True
@@ -72,8 +76,9 @@ def find_labels(
         return favorable, None if good is None or labels is None else find_label_sets("y", labels, good)
     known_good = None if label_sets is None else set(label_sets.good)
     if favorable is not None and (favorable != known or good != known_good):
-        raise ValueError(
-            f"favorable must be {listed([known] if label_sets is None else label_sets.good)}, for which the model was "
+        raise InputError(
+            parameter("favorable")
+            + f" must be {listed([known] if label_sets is None else label_sets.good)}, for which the model was "
             f"edited, got {listed([favorable] if good is None else sorted(good, key=str))}; leave it out"
         )
     return known, label_sets

@@ -17,6 +17,7 @@ from eifffel._validation import (
     read_column,
 )
 from eifffel.ensembles import view_ensemble
+from eifffel.exceptions import InputError, parameter
 from eifffel.path import FairnessPath
 from eifffel.record import find_record
 from eifffel.report._compared import find_constraint, find_groups, find_labels
@@ -344,14 +345,17 @@ def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> La
             if {*decided, *labels} <= set(usual):
                 named = [next((label for label in (*decided, *labels) if label == value), value) for value in usual]
                 return LabelSets.of(named[1:], named[:1])
-        raise ValueError(
-            f"the decisions are {listed(decided)}: pass favorable=, the one, or a set of those, that are good for a "
+        raise InputError(
+            f"the decisions are {listed(decided)}: pass "
+            + parameter("favorable")
+            + "=, the one, or a set of those, that are good for a "
             "person. Only for 0/1, -1/1 and booleans is the larger one taken by default"
         )
     good = frozenset(favorable) if isinstance(favorable, COLLECTIONS) else frozenset([favorable])
     if not good or (len(good) > 1 and good >= set(decided)):
         what = "every decision" if good else "no decision"
-        raise ValueError(f"favorable names {what} of {listed(decided)}; name those that are good for a person")
+        those = f"{what} of {listed(decided)}; name those that are good for a person"
+        raise InputError(parameter("favorable") + " names " + those)
     sets = find_label_sets("decisions", decided, good)
     if len(decided) > 1:
         sets.check("y", labels)

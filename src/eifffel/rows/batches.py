@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from eifffel._parallel import Bar
 from eifffel._validation import check_table
+from eifffel.exceptions import InputError, InputTypeError, message_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +173,11 @@ def do_named(function: Callable[[Any], Any], batch: Any) -> Any:
     try:
         return function(batch)
     except Exception as error:
-        if batch.where and type(error) in (ValueError, TypeError):
-            raise type(error)(f"{batch.where}: {error}") from error
+        if batch.where and type(error) in (ValueError, TypeError, InputError, InputTypeError):
+            named = type(error)(f"{batch.where}: " + message_of(error))
+            named.__dict__["where"] = batch.where
+            raise named from error
         if batch.where:
             error.add_note(f"in {batch.where}")
+            error.__dict__["where"] = batch.where
         raise

@@ -248,15 +248,15 @@ def check_trainable(rows: Rows) -> None:
         raise ValueError("the training rows are of one class only, which is nothing to learn from; give more rows")
 
 
-def check_split(rows: Rows, groups: Groups, parts: Sequence[np.ndarray]) -> None:
-    """Raise unless both groups, where there are two, have weight in each part."""
+def check_split(rows: Rows, groups: Groups, parts: Sequence[np.ndarray], or_else: str = "") -> None:
+    """Raise unless both groups, where there are two, have weight in each part; ``or_else`` is what else would help."""
     if len(groups) > 2:  # those that are small are left out of the bound
         return
     for code, value in enumerate(groups):
         if not all((rows.weight[part] * (rows.group[part] == code)).any() for part in parts):
             raise ValueError(
                 f"group {value!r} has {np.sum(rows.group == code)} rows in all, too few to be both among the rows "
-                "to train on and among those to choose on; give more rows of it, or select_on='train'"
+                f"to train on and among those to choose on; give more rows of it{or_else}"
             )
 
 

@@ -10,6 +10,7 @@ import narwhals.stable.v1 as nw
 
 from eifffel._validation import listed
 from eifffel.ensembles import Around
+from eifffel.exceptions import InputError, parameter
 from eifffel.rows.batches import Batch
 
 # So many names are listed.
@@ -56,13 +57,15 @@ class Features:
     def named(self, given: Sequence[str]) -> "Features":
         """The same with the names that a caller gives to them; raises if the model knows others."""
         if self.has_names and list(map(self._spelt, given)) != list(map(self._spelt, self.names)):
-            raise ValueError(
-                f"features names {listed(given)}, and the model was trained on {listed(self.names, MOST_NAMES)}; leave "
+            raise InputError(
+                parameter("features")
+                + f" names {listed(given)}, and the model was trained on {listed(self.names, MOST_NAMES)}; leave "
                 "it out"
             )
         if self.n_features not in (None, len(given)):
-            raise ValueError(
-                f"features names {len(given)} columns, and the model was trained on {self.n_features}; name each of "
+            raise InputError(
+                parameter("features")
+                + f" names {len(given)} columns, and the model was trained on {self.n_features}; name each of "
                 "them, in the model's order"
             )
         return replace(self, names=tuple(given), blanks_lost=False, made_up=False)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_choice, check_known, listed, place
+from eifffel.exceptions import InputError, parameter
 from eifffel.rows.few import find_secrets, in_span
 from eifffel.rows.sensitive import (
     DROP,
@@ -229,25 +230,29 @@ class Groups:
             return self
         if not isinstance(privileged, Mapping):
             if len(self.attributes) > 1:
-                raise ValueError(
-                    f"privileged must name the attribute, as in {{{self.names[0]!r}: {self.columns[0][0]!r}}}, where "
+                raise InputError(
+                    parameter("privileged")
+                    + f" must name the attribute, as in {{{self.names[0]!r}: {self.columns[0][0]!r}}}, where "
                     f"each of {listed(self.names)} is compared; got {privileged!r}"
                 )
-            index = place(f"privileged must be one of the groups {listed(self.values)}", self.values, privileged)
+            rule = parameter("privileged") + f" must be one of the groups {listed(self.values)}"
+            index = place(rule, self.values, privileged)
             return replace(self, privileged=(index,))
         unknown = [name for name in privileged if name not in self.names]
         if unknown:
-            raise ValueError(f"privileged names {unknown[0]!r}, not among the attributes {listed(self.names)}")
+            raise InputError(
+                parameter("privileged") + f" names {unknown[0]!r}, not among the attributes {listed(self.names)}"
+            )
+        rule = parameter("privileged") + " must be one of the groups "
         places = [
-            place(f"privileged must be one of the groups {listed(values)} of {name!r}", values, privileged[name])
-            if name in privileged
-            else None
+            place(rule + f"{listed(values)} of {name!r}", values, privileged[name]) if name in privileged else None
             for name, values in zip(self.names, self.columns, strict=True)
         ]
         if self.combine == INTERSECTION or len(self.columns) == 1:
             if None in places:
-                raise ValueError(
-                    f"privileged must name a value of each of {listed(self.names)}, whose combinations are compared; "
+                raise InputError(
+                    parameter("privileged")
+                    + f" must name a value of each of {listed(self.names)}, whose combinations are compared; "
                     f"got {dict(privileged)!r}"
                 )
             values = tuple(column[k] for column, k in zip(self.columns, places, strict=True) if k is not None)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from eifffel._validation import check_known, equal, listed, place, read_column
+from eifffel.exceptions import InputError, parameter
 
 # What several labels may come in.
 COLLECTIONS = (set, frozenset, list, tuple)
@@ -20,10 +21,13 @@ def check_favorable(classes: np.ndarray, favorable: Any) -> int:
     Labels 0/1, -1/1 and booleans default to the larger; what other labels mean only the caller knows.
     """
     if favorable is not None:
-        return place(f"favorable must be one of the labels {listed(classes.tolist())}", classes.tolist(), favorable)
+        rule = parameter("favorable") + f" must be one of the labels {listed(classes.tolist())}"
+        return place(rule, classes.tolist(), favorable)
     if classes.tolist() not in ONE_AND_OTHER:
-        raise ValueError(
-            f"the labels are {listed(classes.tolist())}: pass favorable=, the label that is the good outcome for "
+        raise InputError(
+            f"the labels are {listed(classes.tolist())}: pass "
+            + parameter("favorable")
+            + "=, the label that is the good outcome for "
             "a person. Only for labels 0/1, -1/1 and booleans is the larger one taken by default"
         )
     return 1
@@ -39,15 +43,18 @@ def split_favorable(
     """
     named = favorable if isinstance(favorable, COLLECTIONS) else (favorable,)
     if not named:
-        raise ValueError("favorable is empty; name the label, or the labels, that are good for a person")
+        raise InputError(
+            parameter("favorable") + " is empty; name the label, or the labels, that are good for a person"
+        )
     if len(named) == 1:
         label = next(iter(named))
         several = isinstance(favorable, COLLECTIONS) and labels is not None and len(labels) > 2
         if not several and not _is_word_for_one(label, labels, classes):
             return label, None
     if classes is not None and list(classes) not in ONE_AND_OTHER:
-        raise ValueError(
-            f"favorable names {listed(sorted(named, key=str))} as a set, which stands for the 1 of a model that was "
+        raise InputError(
+            parameter("favorable")
+            + f" names {listed(sorted(named, key=str))} as a set, which stands for the 1 of a model that was "
             f"trained on 0 and 1, and this one was trained on {listed(classes)}; name one of these, and give y in them"
         )
     return 1, frozenset(named)
@@ -93,7 +100,8 @@ def find_label_sets(name: str, labels: Sequence[Any], good: frozenset[Any], also
     """
     unknown = [label for label in good if not any(equal(label, value) for value in labels)]
     if unknown:
-        raise ValueError(f"favorable names {listed(unknown)}, not among the labels of {name}, {listed(labels)}")
+        known = f"not among the labels of {name}, {listed(labels)}"
+        raise InputError(parameter("favorable") + f" names {listed(unknown)}, " + known)
     return LabelSets.of(good, frozenset([*labels, *also]) - good)
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 from eifffel._validation import check_choice
 from eifffel.constraints import Constraint
 from eifffel.ensembles import AveragedView, EnsembleView
-from eifffel.exceptions import UnsupportedModelError
+from eifffel.exceptions import UnsupportedModelError, parameter
 from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves
 from eifffel.leaves.scoring import LeafScores, TreeFlips, label_weights, score_leaves
@@ -207,9 +207,12 @@ def resolve_strategy(
         return "leaf" if view.votes and not (several and can_shift) else "shift"
     if STRATEGIES[strategy].flips and not view.votes:
         raise UnsupportedModelError(
-            f"strategy={strategy!r} flips leaves, and those of a boosted ensemble are corrections to the trees before "
-            "them, not votes: flipped, they spoil its decisions. Use strategy='shift', or 'auto', which is shift here"
+            parameter("strategy")
+            + f"={strategy!r} flips leaves, and those of a boosted ensemble are corrections to the trees before "
+            "them, not votes: flipped, they spoil its decisions. Use "
+            + parameter("strategy")
+            + "='shift', or 'auto', which is shift here"
         )
     if strategy == "shift" and isinstance(view, EnsembleView) and view.unshiftable:
-        raise UnsupportedModelError(f"strategy='shift' moves every leaf, and {view.unshiftable}")
+        raise UnsupportedModelError(parameter("strategy") + f"='shift' moves every leaf, and {view.unshiftable}")
     return strategy
