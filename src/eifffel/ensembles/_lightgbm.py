@@ -97,10 +97,12 @@ class LightGBMView(BoosterView):
         try:
             self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
         except ValueError as error:
-            if "categorical_feature do not match" not in str(error):
+            kinds = [str(kind) for kind in getattr(X, "dtypes", ())]
+            n_known = len(self._booster.pandas_categorical or ())
+            if not kinds or kinds.count("category") == n_known:
                 raise
             raise ValueError(
-                f"the model was trained on {len(self._booster.pandas_categorical)} columns of pandas' type category, "
+                f"the model was trained on {n_known} columns of pandas' type category, "
                 "and these rows have another number of them (in files, text is text); make them categories before they "
                 "come here, as in frame.astype({'job': 'category'})"
             ) from error

@@ -98,7 +98,7 @@ def _common_field(name: str, files: Sequence[Any], schema: Any, arrow: Any) -> A
         own = file.physical_schema
         if name in own.names:
             found.append((file, own.field(name).type))
-        elif f"({name} ==" not in str(file.partition_expression):  # else the name of a folder has it
+        elif name not in arrow.dataset.get_partition_keys(file.partition_expression):  # else a folder's name has it
             raise ValueError(
                 f"{file.path} has no column {name!r}, which other files have; it has {', '.join(own.names)}"
             )
