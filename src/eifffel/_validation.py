@@ -279,7 +279,7 @@ def check_known(
     unknown = [value for value in values if not any(equal(value, other) for other in known)]
     if unknown:
         where = "" if find is None else find(unknown[0])
-        raise ValueError(f"{name} has {listed(unknown)}{where}, not among {what} {listed(known)}{hint}")
+        raise ValueError(f"{name} has {listed(unknown)}{where}, not among {what} {listed(known)}" + hint)
 
 
 def check_length(name: str, values: np.ndarray, n_rows: int) -> None:
@@ -324,7 +324,7 @@ def read_column(
         missing[~missing] = empty
         array = array[~empty]
     if missing.any() and not gaps:
-        raise ValueError(f"{name} has {missing.sum()} missing values; {remedy}")
+        raise ValueError(f"{name} has {missing.sum()} missing values; " + remedy)
     if array.dtype.kind not in "biufcOUS":
         raise ValueError(f"{name} must be numbers, booleans or strings, got {array.dtype}")
     if array.dtype.kind in "biufc":

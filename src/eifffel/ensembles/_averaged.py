@@ -9,6 +9,7 @@ import numpy as np
 from eifffel import _kernels
 from eifffel._parallel import run_threads, split_evenly
 from eifffel.ensembles._base import EnsembleView, NearTies
+from eifffel.exceptions import parameter
 
 NEVER = np.int32(np.iinfo(np.int32).max)
 
@@ -47,13 +48,15 @@ class AveragedView(EnsembleView):
     def unshiftable(self) -> str:
         if not self.writable.all():
             return (
-                "a tree of it saw rows of one class only and cannot hold another fraction; use strategy='leaf', or "
-                "train with larger samples"
+                "a tree of it saw rows of one class only and cannot hold another fraction; use "
+                + parameter("strategy")
+                + "='leaf', or train with larger samples"
             )
         if min(self._sides) < LEAST_ROOM * (1 - 1e-9):
             return (
-                f"the cut-off {self.cut!r} leaves them no room on one side; use strategy='leaf', or a cut-off between "
-                f"{LEAST_ROOM:g} and {1 - LEAST_ROOM:g}"
+                f"the cut-off {self.cut!r} leaves them no room on one side; use "
+                + parameter("strategy")
+                + f"='leaf', or a cut-off between {LEAST_ROOM:g} and {1 - LEAST_ROOM:g}"
             )
         return ""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_known, equal
+from eifffel.exceptions import parameter
 from eifffel.rows.batches import Batch
 from eifffel.rows.groups import Groups
 from eifffel.rows.labels import LabelSets
@@ -193,9 +194,10 @@ class Coding:
         if self.label_sets is None:
             hint = "; give each row one of these, or leave it out"
             if self.classes.tolist() == [0, 1]:
-                several = f"those that are good for a person as a set, as in favorable={{{labels[-1]!r}}}"
-                one = f"the label that stands for 1, as in favorable={labels[-1]!r}"
-                hint = f", those of the model; name {several if len(labels) > 2 else one}"
+                several = "those that are good for a person as a set, as in ", f"={{{labels[-1]!r}}}"
+                one = "the label that stands for 1, as in ", f"={labels[-1]!r}"
+                before, after = several if len(labels) > 2 else one
+                hint = ", those of the model; name " + before + parameter("favorable") + after
             check_known(what, labels, self.classes.tolist(), "the labels", hint, find)
         else:
             self.label_sets.check(what, labels, find)

@@ -18,14 +18,18 @@ from eifffel._validation import (
     set_index,
     sort_values,
 )
+from eifffel.exceptions import parameter
 
 ERROR, OWN_GROUP, DROP = "error", "own-group", "drop"
 MISSING = (ERROR, OWN_GROUP, DROP)
 # What people whose group is not known are called where they are a group of their own.
 UNKNOWN = "(missing)"
 REMEDY = (
-    "drop those rows, say which group they are of, or pass missing='own-group' to count them as a group or "
-    "missing='drop' to leave them out of all counts"
+    "drop those rows, say which group they are of, or pass "
+    + parameter("missing")
+    + "='own-group' to count them as a group or "
+    + parameter("missing")
+    + "='drop' to leave them out of all counts"
 )
 Tagged = TypeVar("Tagged", bound=tuple[Any, ...])
 

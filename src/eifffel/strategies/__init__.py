@@ -214,5 +214,5 @@ def resolve_strategy(
             + "='shift', or 'auto', which is shift here"
         )
     if strategy == "shift" and isinstance(view, EnsembleView) and view.unshiftable:
-        raise UnsupportedModelError(parameter("strategy") + f"='shift' moves every leaf, and {view.unshiftable}")
+        raise UnsupportedModelError(parameter("strategy") + "='shift' moves every leaf, and " + view.unshiftable)
     return strategy
