@@ -70,4 +70,4 @@ def test_named_constraints_are_refused(folder, command):
     ],
 )
 def test_what_cannot_be_is_refused(folder, given, message):
-    assert message in error_of(flip(folder, "--monotone", given, "--quiet"))
+    assert error_of(flip(folder, "--monotone", given, "--quiet")).startswith(message)
