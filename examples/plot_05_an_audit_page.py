@@ -42,7 +42,7 @@ about = {"owner": "credit team", "intended_use": "first look at loans", "data_so
 words = {"rows": "later applicants", "about": about}
 named = {"sensitive_name": "gender", "favorable_name": "granted"}
 summary = summarize(clf, table, granted, sensitive_features=gender, **named, **words)
-print(summary["verdict"]["heading"], summary["verdict"]["sentence"], sep="\n")
+print(summary.verdict.heading, summary.verdict.sentence, sep="\n")
 
 # %%
 # The page
@@ -85,9 +85,9 @@ past = summarize_decisions(decided, sensitive_features=gender, favorable="grante
 ways = {"people": (past, "after"), "forest": (summary, "before"), "edited forest": (summary, "after")}
 found = {"woman": [], "man": [], "difference": []}
 for told, when in ways.values():
-    for group in told["groups"]:
-        found[group["name"]].append(group[when]["selection_rate"])
-    found["difference"].append(told["overall"][when]["discrimination"])
+    for group in told.groups:
+        found[group.name].append(getattr(group, when).selection_rate)
+    found["difference"].append(getattr(told.overall, when).discrimination)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4.2), layout="constrained")
 for ax, name, look, shift in (

@@ -22,9 +22,10 @@ from eifffel.cli._printing import print_audit, say_note, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_rows, sensitive_among
 from eifffel.record import find_record
-from eifffel.report import TABLES, render_table, save_table, summarize
+from eifffel.report import TABLES, Summary, render_table, save_table, summarize
 from eifffel.rows.sensitive import DROP
 from eifffel.selection import check_one_bound
+from eifffel.verdict import MEASURED
 
 
 @shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")
@@ -152,13 +153,13 @@ def audit(
         tell(summary, json=json, quiet=quiet, report=report)
     else:
         tell_table(summary, table, json=json, quiet=quiet, out=out, report=report)
-    verdict = summary["verdict"]
+    verdict = summary.verdict
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
-    broken = verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"])
-    bounded = verdict["epsilon"] is not None or verdict["ratio"] is not None
-    if broken or (bounded and verdict["holds"] is None):  # a bound that cannot be judged is not known to hold
+    broken = verdict.holds is False and (epsilon is not None or ratio is not None or verdict.certain)
+    unjudged = verdict.holds is None and verdict.kind != MEASURED
+    if broken or unjudged:  # a bound that cannot be judged is not known to hold
         if table is not None and not quiet:
-            say_note(f"{verdict['heading']}, so that the exit code is {shared.NOT_MET}. {verdict['sentence']}")
+            say_note(f"{verdict.heading}, so that the exit code is {shared.NOT_MET}. {verdict.sentence}")
         raise typer.Exit(shared.NOT_MET)
 
 
@@ -203,7 +204,7 @@ def summarize_stored(
     said: dict[str, Any],
     *,
     quiet: bool,
-) -> dict[str, Any]:
+) -> Summary:
     """What a report says of a stored model on the rows of a table; the options as `summarize_column` has them."""
     task = known_task(model, **compared)
     labels_needed = compared["target"] is not None
@@ -238,9 +239,7 @@ def said_before(model: Any, said: dict[str, Any]) -> dict[str, Any]:
     return made | {name: made.get(name) if text is None else text for name, text in said.items()}
 
 
-def tell_table(
-    summary: dict[str, Any], name: str, *, json: bool, quiet: bool, out: Path | None, report: Path | None
-) -> None:
+def tell_table(summary: Summary, name: str, *, json: bool, quiet: bool, out: Path | None, report: Path | None) -> None:
     """Print a table, and where files are."""
     if json:
         typer.echo(render_table(summary, name, ".json"), nl=False)

@@ -10,7 +10,7 @@ import pandas as pd
 from eifffel.cli._editing import describe, known_task
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._tables import column_values, cut_table, find_column, match_value, need_favorable
-from eifffel.report import summarize_decisions
+from eifffel.report import Summary, summarize_decisions
 
 
 def summarize_column(
@@ -23,7 +23,7 @@ def summarize_column(
     said: dict[str, Any],
     *,
     quiet: bool,
-) -> dict[str, Any]:
+) -> Summary:
     """What a report says of the decisions in a column.
 
     Parameters
