@@ -39,8 +39,8 @@ def test_more_or_less_than_a_summary_is_refused():
     plain = json.loads(render_json(decided()))
     with pytest.raises(TypeError, match="a report's Summary has no more"):
         read_summary({**plain, "more": 1})
+    plain["groups"][0]["after"]["precision"]["middle"] = 1
     with pytest.raises(TypeError, match="a report's Estimate has no middle"):
-        plain["groups"][0]["after"]["precision"]["middle"] = 1
         read_summary(plain)
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'rows'"):
         read_summary({name: part for name, part in decided().to_dict().items() if name != "rows"})
