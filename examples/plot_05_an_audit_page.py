@@ -95,7 +95,7 @@ for ax, name, look, shift in (
     (left, "man", "^C0", 0.07),
     (right, "difference", "sk", 0),
 ):
-    value, low, high = np.transpose([[number[key] for key in ("value", "low", "high")] for number in found[name]])
+    value, low, high = np.transpose([(number.value, number.low, number.high) for number in found[name]])
     ax.errorbar(np.arange(3) + shift, value, (value - low, high - value), fmt=look, capsize=4, label=name)
     ax.set_xticks(range(3), ways)
     ax.set_xlim(-0.5, 2.5)
