@@ -42,7 +42,7 @@ about = {"owner": "credit team", "intended_use": "first look at loans", "data_so
 words = {"rows": "later applicants", "about": about}
 named = {"sensitive_name": "gender", "favorable_name": "granted"}
 summary = summarize(clf, table, granted, sensitive_features=gender, **named, **words)
-print(summary["verdict"]["heading"], summary["verdict"]["sentence"], sep="\n")
+print(summary.verdict.heading, summary.verdict.sentence, sep="\n")
 
 # %%
 # The page
@@ -85,9 +85,9 @@ past = summarize_decisions(decided, sensitive_features=gender, favorable="grante
 ways = {"people": (past, "after"), "forest": (summary, "before"), "edited forest": (summary, "after")}
 found = {"woman": [], "man": [], "difference": []}
 for told, when in ways.values():
-    for group in told["groups"]:
-        found[group["name"]].append(group[when]["selection_rate"])
-    found["difference"].append(told["overall"][when]["discrimination"])
+    for group in told.groups:
+        found[group.name].append(getattr(group, when).selection_rate)
+    found["difference"].append(getattr(told.overall, when).discrimination)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 4.2), layout="constrained")
 for ax, name, look, shift in (
@@ -95,7 +95,7 @@ for ax, name, look, shift in (
     (left, "man", "^C0", 0.07),
     (right, "difference", "sk", 0),
 ):
-    value, low, high = np.transpose([[number[key] for key in ("value", "low", "high")] for number in found[name]])
+    value, low, high = np.transpose([(number.value, number.low, number.high) for number in found[name]])
     ax.errorbar(np.arange(3) + shift, value, (value - low, high - value), fmt=look, capsize=4, label=name)
     ax.set_xticks(range(3), ways)
     ax.set_xlim(-0.5, 2.5)

@@ -64,7 +64,7 @@ path = paths["best first"]
 choice = path.select(epsilon=0.05, confidence=0.95)
 fair = path.model_at(choice.step)
 summary = summarize(fair, *later[:2], sensitive_features=later[2], path=path, selection=choice, rows="later applicants")
-print(type(fair).__name__, summary["model"]["strategy"], summary["verdict"]["sentence"], sep="\n")
+print(type(fair).__name__, summary.model.strategy, summary.verdict.sentence, sep="\n")
 
 # %%
 # Whether it is better is for rows to say, and these are one draw of one kind of data.

@@ -291,7 +291,7 @@ def test_tuples_are_groups_as_their_combinations_are():
 def test_an_edit_for_tuples_is_stored_reported_and_undone(tmp_path):
     clf = fit(TUPLES, privileged=("m", "w"))
     summary = summarize(clf, X, y, sensitive_features=TUPLES)
-    assert "m, x" in [group["name"] for group in summary["groups"]]
+    assert "m, x" in [group.name for group in summary.groups]
     pytest.importorskip("skops")
     save(clf.estimator_, tmp_path / "model.skops")
     save(clf, tmp_path / "classifier.skops")
@@ -300,7 +300,7 @@ def test_an_edit_for_tuples_is_stored_reported_and_undone(tmp_path):
     np.testing.assert_array_equal(
         stored.path_.measure(X, y, TUPLES).discrimination, clf.path_.measure(X, y, TUPLES).discrimination
     )
-    assert summarize(edited, X, y, sensitive_features=TUPLES)["groups"] == summary["groups"]
+    assert summarize(edited, X, y, sensitive_features=TUPLES).groups == summary.groups
     np.testing.assert_array_equal(undo(edited).predict_proba(X), clf.path_.model.predict_proba(X))
 
 

@@ -15,41 +15,42 @@ from eifffel.verdict import judge, judge_ratio
 
 
 @pytest.mark.parametrize(
-    ("value", "interval", "signed", "holds", "certain", "heading"),
+    ("value", "interval", "signed", "kind", "certain", "heading"),
     [
-        (0.02, (-0.01, 0.05), False, True, True, "Within the bound"),
-        (0.02, (-0.01, 0.06), False, True, False, "Within the bound, but it may be chance"),
-        (0.07, (0.04, 0.1), False, False, False, "Outside the bound, but it may be chance"),
-        (0.07, (0.06, 0.1), False, False, True, "Outside the bound"),
-        (-0.07, (-0.1, -0.06), False, False, True, "Outside the bound"),
-        (-0.07, (-0.1, -0.06), True, True, True, "Past zero: the other group is favoured now"),
-        (-0.03, (-0.08, 0.02), False, True, False, "Within the bound, but it may be chance"),
-        (-0.03, (-0.08, 0.02), True, True, True, "Within the bound"),
-        (0.05, None, False, True, False, "Within the bound"),
-        (-0.07, None, True, True, False, "Past zero: the other group is favoured now"),
+        (0.02, (-0.01, 0.05), False, "within", True, "Within the bound"),
+        (0.02, (-0.01, 0.06), False, "within", False, "Within the bound, but it may be chance"),
+        (0.07, (0.04, 0.1), False, "outside", False, "Outside the bound, but it may be chance"),
+        (0.07, (0.06, 0.1), False, "outside", True, "Outside the bound"),
+        (-0.07, (-0.1, -0.06), False, "outside", True, "Outside the bound"),
+        (-0.07, (-0.1, -0.06), True, "overshoots", True, "Past zero: the other group is favoured now"),
+        (-0.03, (-0.08, 0.02), False, "within", False, "Within the bound, but it may be chance"),
+        (-0.03, (-0.08, 0.02), True, "within", True, "Within the bound"),
+        (0.05, None, False, "within", False, "Within the bound"),
+        (-0.07, None, True, "overshoots", False, "Past zero: the other group is favoured now"),
     ],
 )
-def test_judgements(value, interval, signed, holds, certain, heading):
+def test_judgements(value, interval, signed, kind, certain, heading):
     judged = judge(value, interval, 0.05, signed=signed)
-    assert (judged.holds, judged.certain, judged.heading) == (holds, certain, heading)
+    assert (judged.kind, judged.certain, judged.heading) == (kind, certain, heading)
+    assert judged.holds == (kind != "outside")
 
 
 @pytest.mark.parametrize(
-    ("ratio", "interval", "turned", "holds", "certain", "past", "clause"),
+    ("ratio", "interval", "turned", "kind", "certain", "clause"),
     [
-        (0.9, (0.85, 0.95), False, True, True, False, "within the bound of 0.8, as is the whole interval"),
-        (0.9, (0.7, 1.0), False, True, False, False, "may be chance: the interval reaches below it"),
-        (0.7, (0.5, 0.9), False, False, False, False, "may be chance: the interval holds it"),
-        (0.7, (0.5, 0.75), False, False, True, False, "outside the bound of 0.8, as is the whole interval"),
-        (0.7, (0.5, 0.75), True, True, False, True, "in the direction in which it was asked for, and beyond it in"),
-        (0.9, (0.85, 0.95), True, True, True, False, "within the bound of 0.8, as is the whole interval"),
-        (0.9, None, False, True, False, False, "within the bound of 0.8; it has no interval"),
-        (float("nan"), None, False, False, False, False, "outside the bound of 0.8; it has no interval"),
+        (0.9, (0.85, 0.95), False, "within", True, "within the bound of 0.8, as is the whole interval"),
+        (0.9, (0.7, 1.0), False, "within", False, "may be chance: the interval reaches below it"),
+        (0.7, (0.5, 0.9), False, "outside", False, "may be chance: the interval holds it"),
+        (0.7, (0.5, 0.75), False, "outside", True, "outside the bound of 0.8, as is the whole interval"),
+        (0.7, (0.5, 0.75), True, "overshoots", False, "in the direction in which it was asked for, and beyond it in"),
+        (0.9, (0.85, 0.95), True, "within", True, "within the bound of 0.8, as is the whole interval"),
+        (0.9, None, False, "within", False, "within the bound of 0.8; it has no interval"),
+        (float("nan"), None, False, "outside", False, "outside the bound of 0.8; it has no interval"),
     ],
 )
-def test_judgements_of_ratios(ratio, interval, turned, holds, certain, past, clause):
+def test_judgements_of_ratios(ratio, interval, turned, kind, certain, clause):
     judged = judge_ratio(ratio, interval, 0.8, turned=turned)
-    assert (judged.holds, judged.certain, judged.is_past) == (holds, certain, past)
+    assert (judged.kind, judged.holds, judged.certain) == (kind, kind != "outside", certain)
     assert clause in judged.clause
 
 
@@ -114,7 +115,8 @@ def test_a_step_past_zero_is_judged_by_what_was_asked_for(path):
     choice = replace(path.select(epsilon=0.05, confidence=0.8), step=path.n_steps)
     verdict = path.verdict(choice)
     assert verdict.discrimination < -0.3
-    assert (verdict.holds, verdict.heading) == (True, "Past zero: the other group is favoured now")
+    assert (verdict.holds, verdict.kind) == (True, "overshoots")
+    assert verdict.heading == "Past zero: the other group is favoured now"
     assert not path.verdict(replace(choice, confidence=None)).holds
     narrow, wide = verdict.interval, path.verdict(replace(choice, confidence=0.99)).interval
     assert wide[0] < narrow[0] < narrow[1] < wide[1]

@@ -1,7 +1,8 @@
 """FairnessPathDisplay: the trade-off as a picture."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,24 @@ if TYPE_CHECKING:
 # Up to so many steps, each is a point of its own.
 SEPARATE_STEPS = 200
 AS_IT_CAME = "as it came (step 0)"
+
+# The rows of the paths that are drawn on axes, and the title that says so.
+_TITLES: WeakKeyDictionary[Any, tuple[str, list[str]]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What is drawn of a `Selection`, for those who have no more of it; its attributes are those of these names."""
+
+    step: int
+    met: bool
+    discrimination: float
+    accuracy: float
+    epsilon: float | None
+    alpha: float | None
+    confidence: float | None
+    interval: tuple[float, float] | None
+    upper: float | None
 
 
 class FairnessPathDisplay:
@@ -68,7 +87,7 @@ class FairnessPathDisplay:
         accuracy: np.ndarray,
         rows: str,
         compared: str = "privileged minus unprivileged selection rate",
-        selection: Selection | None = None,
+        selection: Selection | Mark | None = None,
         name: str | None = None,
     ):
         self.discrimination = discrimination
@@ -261,7 +280,7 @@ class FairnessPathDisplay:
             )
         ax.set_xlabel(f"discrimination ({self.compared})")
         ax.set_ylabel("accuracy")
-        ax.set_title(self._add_to(ax.get_title()), fontsize="medium")
+        self._name_rows(ax)
         self._look_at_the_useful_part(ax, others)
         ax.grid(alpha=0.3)
         ax.legend()
@@ -269,13 +288,15 @@ class FairnessPathDisplay:
         self.figure_ = ax.figure
         return self
 
-    def _add_to(self, title: str) -> str:
-        """A title that names the rows of all paths that are drawn; one that somebody else has set stays."""
-        start, rows = "After each step, on the ", title.removeprefix("After each step, on the ").split(", and on the ")
-        if title and not title.startswith(start):
-            return title
-        rows = [self.rows] if not title else rows if self.rows in rows else [*rows, self.rows]
-        return start + ", and on the ".join(rows)
+    def _name_rows(self, ax: Any) -> None:
+        """Name the rows of all paths that are drawn in the title; one that somebody else has set stays."""
+        title, (known, rows) = ax.get_title(), _TITLES.get(ax, ("", []))
+        rows = rows if title == known else []
+        if rows or not title:
+            rows = rows if self.rows in rows else [*rows, self.rows]
+            title = f"After each step, on the {', and on the '.join(rows)}"
+            _TITLES[ax] = title, rows
+        ax.set_title(title, fontsize="medium")
 
     def _look_at_the_useful_part(self, ax: Any, others: Any) -> None:
         """Show the way from step 0 to a little past 0; the rest of the path favours the other group.

@@ -9,6 +9,12 @@ from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
 from eifffel.selection import Selection
 
+# What a verdict can be. A step overshoots if it keeps the bound in the one direction that was asked for, and breaks it
+# in the other.
+WITHIN, OUTSIDE, OVERSHOOTS = "within", "outside", "overshoots"
+# Of a report alone: no step kept the bound where the step was chosen; nothing is left to compare; there is no bound.
+NOT_MET, UNJUDGED, MEASURED = "not_met", "unjudged", "measured"
+
 # Said of rows that a path was scored by.
 SEEN = "Leaves were scored by these rows, or by some of them, so that they say little of other people."
 # Said of rows that a step was chosen on.
@@ -16,34 +22,35 @@ CHOSE = "The step was chosen on these rows, or on some of them, so that the boun
 
 
 class Judgement(NamedTuple):
-    """Whether a bound holds, whether that is beyond chance, and both in words.
+    """Whether a bound holds, whether that is beyond chance, and both in words."""
 
-    ``is_past`` says that it holds in the one direction that was asked for, and is broken in the other.
-    """
-
-    holds: bool
+    kind: str
     certain: bool
-    is_past: bool
     heading: str
     clause: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether it does, in the direction that was asked for."""
+        return self.kind != OUTSIDE
 
 
 def judge(
     discrimination: float, interval: tuple[float, float] | None, epsilon: float, *, signed: bool = False
 ) -> Judgement:
     """Compare a discrimination and its interval with a bound, in one direction only if ``signed``."""
-    past = signed and discrimination < -epsilon
     holds = (discrimination if signed else abs(discrimination)) <= epsilon
+    kind = OVERSHOOTS if signed and discrimination < -epsilon else WITHIN if holds else OUTSIDE
     certain, other_side = False, ""
     if interval is not None:
         low, high = interval
         inside = high <= epsilon and (signed or low >= -epsilon)
         certain = inside if holds else low > epsilon or (not signed and high < -epsilon)
-        if past:
+        if kind == OVERSHOOTS:
             other_side = ", which may be chance" if high >= -epsilon else ""
         elif signed and holds and low < -epsilon:
             other_side = "; in the other direction, which was not asked for, the interval reaches beyond it"
-    judged = _word(holds, certain, past, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
+    judged = _word(kind, certain, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
     return judged._replace(clause=judged.clause + other_side)
 
 
@@ -52,18 +59,16 @@ def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float
 
     ``turned`` is where the bound was asked for in one direction, and it is the other group that is favoured now.
     """
-    past = turned and ratio < least
-    holds = past or ratio >= least
+    kind = WITHIN if ratio >= least else OVERSHOOTS if turned and ratio < least else OUTSIDE
     certain = False
-    if interval is not None and not past:
-        certain = interval[0] >= least if holds else interval[1] < least
-    return _word(holds, certain, past, least, interval, no_interval="it has no interval", out="below")
+    if interval is not None and kind != OVERSHOOTS:
+        certain = interval[0] >= least if kind == WITHIN else interval[1] < least
+    return _word(kind, certain, least, interval, no_interval="it has no interval", out="below")
 
 
 def _word(
-    holds: bool,
+    kind: str,
     certain: bool,
-    past: bool,
     bound: float,
     interval: tuple[float, float] | None,
     *,
@@ -71,9 +76,9 @@ def _word(
     out: str,
 ) -> Judgement:
     """In words; ``out`` is where the interval lies if it is not within the bound."""
-    side = "Within" if holds else "Outside"
+    side = "Outside" if kind == OUTSIDE else "Within"
     heading, clause = f"{side} the bound", f"{side.lower()} the bound of {bound:g}"
-    if past:
+    if kind == OVERSHOOTS:
         heading = "Past zero: the other group is favoured now"
         clause += " in the direction in which it was asked for, and beyond it in the other"
     elif interval is None:
@@ -82,8 +87,8 @@ def _word(
         clause += ", as is the whole interval"
     else:
         heading += ", but it may be chance"
-        clause += f", but it may be chance: the interval {f'reaches {out} it' if holds else 'holds it'}"
-    return Judgement(holds, certain, past, heading, clause)
+        clause += f", but it may be chance: the interval {'holds it' if kind == OUTSIDE else f'reaches {out} it'}"
+    return Judgement(kind, certain, heading, clause)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,9 @@ class Verdict:
 
     Attributes
     ----------
+    kind : {"within", "outside", "overshoots"}
+        Where the discrimination is. A step that was chosen with ``confidence`` overshoots if it keeps the bound, which
+        is then one-sided, and favours the other group beyond it.
     holds : bool
         Whether the discrimination measured is within the bound: in either direction, or, where the step was chosen
         with ``confidence``, signed.
@@ -130,6 +138,7 @@ class Verdict:
     (True, False, 'Within the bound, but it may be chance')
     """
 
+    kind: str
     holds: bool
     certain: bool
     step: int
@@ -183,6 +192,7 @@ def say_verdict(
     elif chose:
         sentences.append(CHOSE)
     return Verdict(
+        kind=judged.kind,
         holds=judged.holds,
         certain=judged.certain,
         step=step,

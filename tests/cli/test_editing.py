@@ -9,6 +9,7 @@ for library in ("typer", "skops"):
     pytest.importorskip(library)
 
 from eifffel.cli._editing import Edited  # noqa: E402
+from eifffel.report import summarize_decisions  # noqa: E402
 from eifffel.selection import Selection  # noqa: E402
 
 MET = Selection(
@@ -58,5 +59,6 @@ MET = Selection(
     ],
 )
 def test_met_where_chosen_and_not_broken_beyond_chance(chosen, holds, certain, met):
-    verdict = {"holds": holds, "certain": certain}
-    assert Edited(None, None, replace(MET, met=chosen), {"verdict": verdict}).met is met
+    made = summarize_decisions([1, 0] * 20, sensitive_features=["f", "f", "m", "m"] * 10)
+    made = replace(made, verdict=replace(made.verdict, holds=holds, certain=certain))
+    assert Edited(None, None, replace(MET, met=chosen), made).met is met

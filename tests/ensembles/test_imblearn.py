@@ -76,7 +76,7 @@ def test_it_goes_in_and_comes_out(name):
     np.testing.assert_array_equal(model.predict_proba(X), before)
     np.testing.assert_array_equal(eifffel.undo(edited).predict_proba(X), before)
     told = summarize(edited, X[600:], y[600:], sensitive_features=s[600:], path=path, selection=choice)
-    assert told["changed"]["rules"]
+    assert told.changed.rules
 
 
 @pytest.mark.parametrize("name", PIPELINES)

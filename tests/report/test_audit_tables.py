@@ -166,15 +166,15 @@ def test_whatever_was_decided_otherwise_is_named():
     made = summarize_decisions(
         ["hired", "rejected", "withdrew"] * 20, sensitive_features=["f", "m"] * 30, favorable="hired"
     )
-    assert made["unfavorable"] == "rejected or withdrew"
+    assert made.unfavorable == "rejected or withdrew"
     assert "Favourable: hired; not: rejected or withdrew." in render_table(made, "four-fifths")
     many = summarize_decisions([*range(20)] * 3, sensitive_features=["f", "m"] * 30, favorable=3)
-    assert many["unfavorable"] == "any of 19 others"
+    assert many.unfavorable == "any of 19 others"
 
 
 def test_groups_are_called_as_their_columns_are():
     def name(groups, **options):
-        return summarize_decisions([0, 1] * 30, sensitive_features=groups, **options)["sensitive"]
+        return summarize_decisions([0, 1] * 30, sensitive_features=groups, **options).sensitive
 
     pandas = pytest.importorskip("pandas")
     groups = pandas.DataFrame({"sex": ["f", "m"] * 30, "race": ["a", "a", "b", "b"] * 15})
@@ -351,17 +351,15 @@ def test_decisions_are_read_with_care():
     for favorable, what in (([], "no decision"), ({"yes", "no"}, "every decision")):
         with pytest.raises(ValueError, match=f"favorable names {what} of 'no', 'yes'; name those that are good"):
             summarize_decisions(["no", "yes"] * 20, sensitive_features=sex, favorable=favorable)
-    assert (
-        summarize_decisions([-1, 1] * 20, sensitive_features=sex)["groups"][1]["after"]["selection_rate"]["value"] == 1
-    )
-    assert summarize_decisions([False, True] * 20, sensitive_features=sex)["favorable"] == "True"
+    assert summarize_decisions([-1, 1] * 20, sensitive_features=sex).groups[1].after.selection_rate.value == 1
+    assert summarize_decisions([False, True] * 20, sensitive_features=sex).favorable == "True"
     several = summarize_decisions(
         ["no", "yes", "offer", "wait"] * 20, sensitive_features=sex * 2, favorable={"yes", "offer"}
     )
-    assert several["favorable"] == "offer or yes"
-    assert [g["after"]["selection_rate"]["value"] for g in several["groups"]] == [0.5, 0.5]
+    assert several.favorable == "offer or yes"
+    assert [g.after.selection_rate.value for g in several.groups] == [0.5, 0.5]
     nobody = summarize_decisions([0] * 40, sensitive_features=sex)
-    assert [g["after"]["selection_rate"]["value"] for g in nobody["groups"]] == [0.0, 0.0]
+    assert [g.after.selection_rate.value for g in nobody.groups] == [0.0, 0.0]
 
 
 def test_labels_that_should_have_been_decided_give_rates_of_errors():
@@ -369,6 +367,6 @@ def test_labels_that_should_have_been_decided_give_rates_of_errors():
     decided = np.tile([1, 0, 0, 1], 20)
     sex = np.repeat(["f", "m"], 40)
     made = summarize_decisions(decided, y, sensitive_features=sex, constraint="equal_opportunity")
-    assert made["overall"]["after"]["accuracy"]["value"] == 0.5
-    assert [g["after"]["true_positive_rate"]["value"] for g in made["groups"]] == [0.5, 0.5]
-    assert made["rows"]["labelled"]
+    assert made.overall.after.accuracy.value == 0.5
+    assert [g.after.true_positive_rate.value for g in made.groups] == [0.5, 0.5]
+    assert made.rows.labelled

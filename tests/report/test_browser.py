@@ -16,6 +16,7 @@ playwright = pytest.importorskip("playwright.sync_api")
 from made_up_report import EVIL, classifier, people, summary  # noqa: E402
 
 from eifffel.report import render_html, summarize, summarize_decisions  # noqa: E402
+from eifffel.report.facts import Estimate  # noqa: E402
 from eifffel.report.words import percent, plain  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -93,10 +94,10 @@ def test_the_slider_shows_what_select_says(open_page, options):
     X, y, s = people(2000, 1)
     later = clf.path_.measure(X, y, s)
     opened = open_page(made)
-    bounds = made["path"]["bounds"]
-    for place in (0, 10, len(bounds) // 2, len(bounds) - 1, made["path"]["chosen_bound"]):
+    bounds = made.path.bounds
+    for place in (0, 10, len(bounds) // 2, len(bounds) - 1, made.path.chosen_bound):
         opened.drag(place)
-        choice = clf.path_.select(epsilon=bounds[place]["bound"])
+        choice = clf.path_.select(epsilon=bounds[place].bound)
         assert opened.page.inner_text("#bound-text") == f"{choice.epsilon:g}"
         assert opened.page.inner_text("#bound-met") == ("met" if choice.met else "NOT MET")
         assert opened.cell("selection_discrimination") == plain(choice.discrimination, 4)
@@ -105,8 +106,8 @@ def test_the_slider_shows_what_select_says(open_page, options):
         assert opened.cell("discrimination").split(" ")[0] == plain(later.discrimination[choice.step])
         assert opened.cell("accuracy").split(" ")[0] == plain(later.accuracy[choice.step])
         for g in range(2):
-            rate = {"value": later.selection_rates[choice.step, g], "low": None, "high": None}
-            assert opened.cell(f"selection_rate_{g}").split(" ")[0] == percent(rate)
+            rate = Estimate(later.selection_rates[choice.step, g], None, None)
+            assert opened.cell(f"selection_rate_{g}").split(" ")[0] == percent(rate).number
     opened.page.click("#reset")
     assert opened.page.inner_text("#bound-text") == "0.05"
     assert opened.complaints == []
@@ -121,7 +122,7 @@ def test_the_marker_moves_along_the_path(open_page):
         return [symbols.nth(k).get_attribute("transform") for k in range(symbols.count())]
 
     seen = []
-    for place in (0, 60, len(summary()["path"]["bounds"]) - 1):
+    for place in (0, 60, len(summary().path.bounds) - 1):
         opened.drag(place)
         opened.page.wait_for_timeout(150)
         seen.append(tuple(markers()))
@@ -149,8 +150,8 @@ KINDS = {  # reports of other kinds than the first, by what is in them
 def test_the_console_is_silent(open_page, kind):
     made = KINDS[kind]()
     opened = open_page(made)
-    if made["path"] is not None:
-        for place in (0, len(made["path"]["bounds"]) - 1):
+    if made.path is not None:
+        for place in (0, len(made.path.bounds) - 1):
             opened.drag(place)
     opened.page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
     assert opened.complaints == []
@@ -158,7 +159,7 @@ def test_the_console_is_silent(open_page, kind):
 
 def test_a_model_that_was_not_changed_has_no_empty_charts(open_page):
     made = summary(epsilon=0.5)
-    assert made["selection"]["step"] == 0
+    assert made.selection.step == 0
     page = open_page(made).page
     said = "On the selection rows the model was already within the bound; nothing was changed."
     assert said in page.inner_text("#sentence")
@@ -211,8 +212,8 @@ def printed(page):
 @pytest.mark.parametrize("bounds", [{}, {"ratio": 0.8, "epsilon": None}], ids=str)
 def test_what_is_printed_is_the_bound_asked_for_wherever_the_slider_was_left(open_page, bounds):
     opened = open_page(summary(**bounds))
-    expected, start = printed(opened.page), summary(**bounds)["path"]["chosen_bound"]
-    for place in (0, len(summary(**bounds)["path"]["bounds"]) - 1):
+    expected, start = printed(opened.page), summary(**bounds).path.chosen_bound
+    for place in (0, len(summary(**bounds).path.bounds) - 1):
         opened.drag(place)
         shown = opened.page.inner_text("#explore"), opened.page.inner_text("#groups")
         assert printed(opened.page) == expected
@@ -231,7 +232,7 @@ def test_an_engine_that_does_not_say_that_it_prints_prints_the_bound_asked_for(o
     opened.drag(0)  # once it is on paper, so that nothing puts it back
     assert (opened.page.inner_text("#explore"), opened.page.inner_text("#groups")) == expected
     assert not opened.page.locator("#chart-tradeoff").is_visible(), "it would show another bound"
-    opened.drag(summary()["path"]["chosen_bound"])
+    opened.drag(summary().path.chosen_bound)
     assert opened.page.locator("#chart-tradeoff").is_visible()
 
 
@@ -241,9 +242,9 @@ def test_without_javascript_the_numbers_are_there(browser, tmp_path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())
-    point = summary()["path"]["points"][summary()["path"]["bounds"][summary()["path"]["chosen_bound"]]["point"]]
+    point = summary().path.points[summary().path.bounds[summary().path.chosen_bound].point]
     shown = page.inner_text("#groups")
-    assert percent(point["groups"][0]["selection_rate"]) in " ".join(shown.split())
+    assert str(percent(point.groups[0].selection_rate)) in " ".join(shown.split())
     context.close()
 
 

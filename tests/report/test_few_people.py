@@ -15,6 +15,7 @@ import jsonschema  # noqa: E402
 
 from eifffel import trace_path  # noqa: E402
 from eifffel.report import render_html, render_markdown, render_table, schema, summarize, summarize_decisions  # noqa: E402
+from eifffel.report.facts import Made  # noqa: E402
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning"),
@@ -25,13 +26,13 @@ N, FEW = 400, 4
 
 def as_json(made):
     """A summary, from which alone all else is made, but for when it was made."""
-    return json.dumps({**made, "made": {"at": "now", "versions": {}}}, sort_keys=True)
+    return json.dumps({**made.to_dict(), "made": {"at": "now", "versions": {}}}, sort_keys=True)
 
 
 def forms(made):
     """Everything that is written of a summary, but for when."""
-    jsonschema.validate(made, schema())
-    made = json.loads(as_json(made))
+    jsonschema.validate(made.to_dict(), schema())
+    made = replace(made, made=Made("now", {}))
     texts = [render_markdown(made), render_html(made)]
     for name in ("four-fifths", "ll144", "model-card"):
         texts += [render_table(made, name, ending) for ending in (".md", ".csv", ".json")]
@@ -87,7 +88,7 @@ def test_what_was_decided_about_few_people_changes_nothing(kind, options):
             told[as_json(made)] = made
     assert len(told) == 1
     (made,) = told.values()
-    assert f'"{"f" if kind == "two groups" else "z"}"' in json.dumps(made).replace("race z", "z"), "they are named"
+    assert f'"{"f" if kind == "two groups" else "z"}"' in as_json(made).replace("race z", "z"), "they are named"
     assert forms(made) == forms(
         summarize_decisions(decided, labels, sensitive_features=groups, scores=scores, **options)
     )
@@ -98,18 +99,18 @@ def test_two_groups_one_of_few_are_not_judged(labelled):
     groups, decided, labels, _ = draw("two groups")
     asked = {"sensitive_features": groups, "favorable": 1, "sensitive_name": "sex"}
     made = summarize_decisions(decided, labels if labelled else None, epsilon=0.05, **asked)
-    verdict, after = made["verdict"], made["overall"]["after"]
-    assert (verdict["epsilon"], verdict["holds"], verdict["certain"]) == (0.05, None, None)
-    assert verdict["heading"] == "! The bound cannot be judged on these rows"
-    assert "Nothing is told or judged of f: fewer than ten people, who are in no number here." in verdict["sentence"]
-    assert made["rows"]["n"] == N - FEW
-    assert after["discrimination"]["value"] is after["ratio"]["value"] is None
-    assert after["between"] == after["rates"] == []
-    rates = made["groups"][1]["after"]
-    assert rates["selection_rate"]["value"] == decided[FEW:].mean()
+    verdict, after = made.verdict, made.overall.after
+    assert (verdict.epsilon, verdict.holds, verdict.certain) == (0.05, None, None)
+    assert (verdict.kind, verdict.heading) == ("unjudged", "! The bound cannot be judged on these rows")
+    assert "Nothing is told or judged of f: fewer than ten people, who are in no number here." in verdict.sentence
+    assert made.rows.n == N - FEW
+    assert after.discrimination.value is after.ratio.value is None
+    assert after.between == after.rates == ()
+    rates = made.groups[1].after
+    assert rates.selection_rate.value == decided[FEW:].mean()
     if labelled:
-        assert after["accuracy"]["value"] == (decided == labels)[FEW:].mean()
-    assert summarize_decisions(decided, **asked)["verdict"]["heading"] == "Measured"
+        assert after.accuracy.value == (decided == labels)[FEW:].mean()
+    assert summarize_decisions(decided, **asked).verdict.heading == "Measured"
 
 
 def test_labels_that_few_of_a_group_have_change_nothing():
@@ -137,8 +138,8 @@ def test_tell_few_tells_it_in_the_tables():
         made = summarize_decisions(
             spread(decided, few), labels, sensitive_features=groups, favorable=1, epsilon=0.1, tell_few=True
         )
-        (women, _) = made["impact"]["selection"][0]["categories"]
-        found.append((women["name"], women["rows"], women["chosen"], made["verdict"]["holds"]))
+        (women, _) = made.impact.selection[0].categories
+        found.append((women.name, women.rows, women.chosen, made.verdict.holds))
     assert found == [("f", 4, 0, None), ("f", 4, 2, None)]
 
 
@@ -199,7 +200,7 @@ def test_nor_does_it_in_the_report_of_an_edited_model(forest, kind, asked):
         )
         steps.append(selection.step)
         told.append((as_json(made), forms(made), json.dumps(selection.told(), default=float)))
-        assert (made["path"] is None) == (kind == "two groups")
+        assert (made.path is None) == (kind == "two groups")
         assert (selection.told()["met"] is None) == (kind == "two groups")
     assert len(set(steps)) == 1, "else the models differ, and what is told of them"
     assert told[0] == told[1] == told[2]

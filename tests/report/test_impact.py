@@ -43,55 +43,55 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
     rows = replace(whole, weight=whole.weight * inside)
     chosen = np.random.default_rng(seed).random(len(rows.group)) < 0.5
     impact = measure_impact(groups, whole, rows, chosen, None, "", tell_few=False)
-    assert impact["scoring"] is None
-    assert impact["without_group"] == 0
-    assert all(table["unknown"] == 0 for table in impact["selection"])
+    assert impact.scoring is None
+    assert impact.without_group == 0
+    assert all(table.unknown == 0 for table in impact.selection)
     sex, race = rows.group // 3, rows.group % 3
     members = [
         {name: sex == k for k, name in enumerate("fm")},
         {name: race == k for k, name in enumerate("abc")},
         {f"{a}, {b}": (sex == i) & (race == j) for i, a in enumerate("fm") for j, b in enumerate("abc")},
     ]
-    for table, of_name in zip(impact["selection"], members, strict=True):
-        told = [c for c in table["categories"] if c["rows"] is not None]
-        assert {c["name"] for c in table["categories"]} == {name for name, who in of_name.items() if who.any()}
-        for c in table["categories"]:
-            who = of_name[c["name"]]
-            if c["rows"] is None:
-                assert c["small"] == (who.sum() < 0.02 * len(who))
-                assert c["few"] == (who.sum() < FEWEST)
-                assert c["rate"]["value"] is c["chosen"] is c["share"] is c["ratio"]["value"] is c["p_value"] is None
+    for table, of_name in zip(impact.selection, members, strict=True):
+        told = [c for c in table.categories if c.rows is not None]
+        assert {c.name for c in table.categories} == {name for name, who in of_name.items() if who.any()}
+        for c in table.categories:
+            who = of_name[c.name]
+            if c.rows is None:
+                assert c.small == (who.sum() < 0.02 * len(who))
+                assert c.few == (who.sum() < FEWEST)
+                assert c.rate.value is c.chosen is c.share is c.ratio.value is c.p_value is None
                 continue
             who = who & inside
-            assert c["small"] == (who.sum() < 0.02 * inside.sum())
-            assert (c["rows"], c["chosen"]) == (who.sum(), chosen[who].sum())
-            assert c["rate"]["value"] == chosen[who].mean()
-            assert c["share"] == who.sum() / inside.sum()
-        large = [c for c in told if not c["small"]] or told
+            assert c.small == (who.sum() < 0.02 * inside.sum())
+            assert (c.rows, c.chosen) == (who.sum(), chosen[who].sum())
+            assert c.rate.value == chosen[who].mean()
+            assert c.share == who.sum() / inside.sum()
+        large = [c for c in told if not c.small] or told
         if not told:
             continue
         if len(told) == 1:
-            assert not told[0]["highest"]
-            assert told[0]["ratio"]["value"] is None
+            assert not told[0].highest
+            assert told[0].ratio.value is None
             continue
-        highest = max(large, key=lambda c: c["rate"]["value"])
-        marked = [c for c in table["categories"] if c["highest"]]
-        if highest["chosen"] == 0:
+        highest = max(large, key=lambda c: c.rate.value)
+        marked = [c for c in table.categories if c.highest]
+        if highest.chosen == 0:
             assert not marked
-            assert all(c["ratio"]["value"] is c["below"] is None for c in told)
+            assert all(c.ratio.value is c.below is None for c in told)
             continue
         assert len(marked) == 1
-        assert marked[0]["rate"]["value"] == highest["rate"]["value"]
+        assert marked[0].rate.value == highest.rate.value
         for c in told:
-            exact = Fraction(c["chosen"], c["rows"]) / Fraction(highest["chosen"], highest["rows"])
-            assert c["below"] == (exact < Fraction(4, 5))
-            assert c["ratio"]["value"] == pytest.approx(c["rate"]["value"] / highest["rate"]["value"])
+            exact = Fraction(c.chosen, c.rows) / Fraction(highest.chosen, highest.rows)
+            assert c.below == (exact < Fraction(4, 5))
+            assert c.ratio.value == pytest.approx(c.rate.value / highest.rate.value)
             if c is marked[0]:
-                assert (c["ratio"]["low"], c["p_value"]) == (None, None)
+                assert (c.ratio.low, c.p_value) == (None, None)
                 continue
-            counts = c["chosen"], c["rows"], marked[0]["chosen"], marked[0]["rows"]
-            assert (c["ratio"]["low"], c["ratio"]["high"]) == ratio_interval(*counts)
-            assert c["p_value"] == pytest.approx(fisher(*counts), abs=1e-9)
+            counts = c.chosen, c.rows, marked[0].chosen, marked[0].rows
+            assert (c.ratio.low, c.ratio.high) == ratio_interval(*counts)
+            assert c.p_value == pytest.approx(fisher(*counts), abs=1e-9)
 
 
 def sums_of(vectors, rows):
@@ -133,10 +133,10 @@ def test_of_a_hidden_cell_as_many_others_as_it_takes_are_hidden():
 
 def test_the_median_is_of_those_who_are_described():
     sex = np.array(["f"] * 5 + ["m"] * 50 + ["x"] * 60)
-    impact = summarize_decisions(np.arange(115) % 2, sensitive_features=sex, scores=np.arange(115))["impact"]
-    assert impact["scoring"]["median"] == np.median(np.arange(5, 115))
-    for table in (impact["scoring"]["tables"][0], impact["selection"][0]):
-        assert [c["rows"] for c in table["categories"]] == [None, 50, 60]
+    impact = summarize_decisions(np.arange(115) % 2, sensitive_features=sex, scores=np.arange(115)).impact
+    assert impact.scoring.median == np.median(np.arange(5, 115))
+    for table in (impact.scoring.tables[0], impact.selection[0]):
+        assert [c.rows for c in table.categories] == [None, 50, 60]
 
 
 def test_where_half_of_all_are_above_the_median_a_second_category_is_hidden():
@@ -146,7 +146,7 @@ def test_where_half_of_all_are_above_the_median_a_second_category_is_hidden():
     part = replace(find_partitions(groups, size, size)[-1], hidden=hidden)
     assert part.hide_second(size).hidden.tolist() == [True, True, False, False, False, False]
     few = summarize_decisions([0, 1] * 4, sensitive_features=["f", "m"] * 4, scores=range(8), min_group_rows=0)
-    assert few["impact"]["scoring"] is None, "a median of eight people is told of none"
+    assert few.impact.scoring is None, "a median of eight people is told of none"
 
 
 @pytest.mark.parametrize(("missing", "where"), [("drop", "In no table"), ("own-group", "Not compared by groups")])
@@ -154,41 +154,41 @@ def test_of_fewer_than_ten_people_without_a_group_the_number_is_not_told(missing
     sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 7, object)
     given = {"sensitive_features": sex, "missing": missing, "sensitive_name": "groups", "min_group_rows": 0}
     told = summarize_decisions(np.arange(107) % 2, **given)
-    key = told["impact"] | {"unknown": told["impact"]["selection"][0]["unknown"]}
-    assert key["without_group" if missing == "drop" else "unknown"] is None
+    impact = told.impact
+    assert (impact.without_group if missing == "drop" else impact.selection[0].unknown) is None
     for name in ("four-fifths", "ll144"):
         table = render_table(told, name)
         assert "7" not in re.findall(r"\b\d+\b", table.partition("Measured on")[0])
         assert "&lt;10" in table or f"{where}: fewer than ten people" in table
-    few = summarize_decisions(np.arange(107) % 2, **given, tell_few=True)["impact"]
-    assert {few["without_group"], few["selection"][0]["unknown"]} == {0, 7}
+    few = summarize_decisions(np.arange(107) % 2, **given, tell_few=True).impact
+    assert {few.without_group, few.selection[0].unknown} == {0, 7}
 
 
 def test_people_without_a_group_are_counted_and_not_compared():
     sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 20, object)
     hired = np.arange(120) % 2
-    dropped = summarize_decisions(hired, sensitive_features=sex, missing="drop")["impact"]
-    assert dropped["without_group"] == 20
-    assert [c["name"] for c in dropped["selection"][0]["categories"]] == ["f", "m"]
-    own = summarize_decisions(hired, sensitive_features=sex, missing="own-group")["impact"]
-    assert own["selection"][0]["unknown"] == 20
-    known = [(c["name"], c["unknown"], c["share"], c["highest"]) for c in own["selection"][0]["categories"]]
+    dropped = summarize_decisions(hired, sensitive_features=sex, missing="drop").impact
+    assert dropped.without_group == 20
+    assert [c.name for c in dropped.selection[0].categories] == ["f", "m"]
+    own = summarize_decisions(hired, sensitive_features=sex, missing="own-group").impact
+    assert own.selection[0].unknown == 20
+    known = [(c.name, c.unknown, c.share, c.highest) for c in own.selection[0].categories]
     assert known == [("f", False, 0.5, True), ("m", False, 0.5, False), ("(missing)", True, None, False)]
     race = np.array(["a", "b"] * 60, object)
     race[:15] = None
     both = {"sex": sex, "race": race}
-    own = summarize_decisions(hired, sensitive_features=both, missing="own-group")["impact"]["selection"]
-    assert [table["unknown"] for table in own] == [20, 15, 35], "each table leaves out those that it does not know"
-    dropped = summarize_decisions(hired, sensitive_features=both, missing="drop")["impact"]
-    assert dropped["without_group"] == 35
-    assert [table["unknown"] for table in dropped["selection"]] == [0, 0, 0]
+    own = summarize_decisions(hired, sensitive_features=both, missing="own-group").impact.selection
+    assert [table.unknown for table in own] == [20, 15, 35], "each table leaves out those that it does not know"
+    dropped = summarize_decisions(hired, sensitive_features=both, missing="drop").impact
+    assert dropped.without_group == 35
+    assert [table.unknown for table in dropped.selection] == [0, 0, 0]
 
 
 def test_scores_above_the_median_are_counted():
     score = np.array([5.0] * 10 + [1.0] * 20 + [3.0] * 10 + [9.0] * 20)
     sex = np.array(["f"] * 30 + ["m"] * 30)
-    impact = summarize_decisions(score > 4, sensitive_features=sex, scores=score)["impact"]
-    assert impact["scoring"]["median"] == 4.0, "between 3 and 5"
-    women, men = impact["scoring"]["tables"][0]["categories"]
-    assert (women["chosen"], men["chosen"]) == (10, 20)
-    assert women["ratio"]["value"] == 0.5
+    impact = summarize_decisions(score > 4, sensitive_features=sex, scores=score).impact
+    assert impact.scoring.median == 4.0, "between 3 and 5"
+    women, men = impact.scoring.tables[0].categories
+    assert (women.chosen, men.chosen) == (10, 20)
+    assert women.ratio.value == 0.5

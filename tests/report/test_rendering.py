@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -15,7 +16,7 @@ pytest.importorskip("vl_convert")
 
 from made_up_report import EVIL, classifier, people, summary
 
-from eifffel.report import render_html, render_markdown, save_report, summarize
+from eifffel.report import render_html, render_json, render_markdown, save_report, summarize
 from eifffel.report._charts import draw_changes
 from eifffel.report._html import slider_data
 
@@ -55,11 +56,12 @@ def test_page_and_markdown_have_the_same_facts(evil):
     made = summary(evil=evil)
     seen = Texts(render_html(made)).text
     read = re.sub(r"\\(.)", r"\1", render_markdown(made)).replace("&lt;", "<").replace("&gt;", ">")
-    facts = [made["verdict"]["sentence"], *(group["name"] for group in made["groups"])]
-    facts += [rule["rule"] for rule in made["changed"]["rules"]]
-    facts += [leaf["rule"] for leaf in made["leaves"]["shown"]]
-    facts += [made["model"]["digests"][when][what] for when in ("before", "after") for what in ("structure", "leaves")]
-    facts += made["limits"]
+    facts = [made.verdict.sentence, *(group.name for group in made.groups)]
+    facts += [rule.rule for rule in made.changed.rules]
+    facts += [leaf.rule for leaf in made.leaves.shown]
+    digests = made.model.digests
+    facts += [digests.before.structure, digests.before.leaves, digests.after.structure, digests.after.leaves]
+    facts += made.limits
     for fact in facts:
         assert " ".join(fact.split()) in seen
         assert " ".join(fact.split()) in " ".join(read.split())
@@ -67,7 +69,7 @@ def test_page_and_markdown_have_the_same_facts(evil):
 
 def test_scripts_in_data_are_text():
     made = summary(evil=True)
-    assert EVIL in json.dumps(made)
+    assert EVIL in render_json(made)
     page = render_html(made)
     assert EVIL not in page
     assert "<script>alert" not in page
@@ -77,7 +79,7 @@ def test_scripts_in_data_are_text():
 
 def test_the_start_of_the_slider_is_the_model_in_the_file():
     made = summary()
-    slider = slider_data(made)
+    slider = slider_data(made.path)
     cells = slider["points"][slider["bounds"][slider["start"]]["point"]]
     seen = Texts(render_html(made))
     for name, text in cells.items():
@@ -98,7 +100,7 @@ def test_a_file_by_its_name(tmp_path):
     for name, start in (("a.html", "<!DOCTYPE html>"), ("a.md", "# Fairness report"), ("a.json", "{")):
         save_report(summary(), tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
-    assert json.loads((tmp_path / "a.json").read_text()) == json.loads(json.dumps(summary()))
+    assert json.loads((tmp_path / "a.json").read_text()) == summary().to_dict()
     with pytest.raises(FileExistsError, match="is not overwritten unasked"):
         save_report(summary(), tmp_path / "a.md")
     with pytest.raises(ValueError, match=r"a report must end in .html, .md, .json, got '.*a.pdf'; rename it"):
@@ -123,29 +125,51 @@ def test_marks_and_counts_are_on_the_page_and_in_markdown():
     clf = classifier()
     made = summarize(clf, X, y, sensitive_features=s, sensitive_columns=("part_time", "income"))
     small = summarize(clf, X.iloc[few], y[few], sensitive_features=s[few])
-    made["changed"]["n_rules_hidden"] = 3
+    made = replace(made, changed=replace(made.changed, n_rules_hidden=3))
     seen, read = Texts(render_html(made)).text, render_markdown(made)
-    rules = made["changed"]["rules"] + made["leaves"]["shown"]
-    n_marked = sum(rule["tests_sensitive"] for rule in rules)
+    rules = [*made.changed.rules, *made.leaves.shown]
+    n_marked = sum(rule.tests_sensitive for rule in rules)
     assert 0 < n_marked < len(rules)
     assert seen.count("tests the sensitive attribute") == read.count("**tests the sensitive attribute**") == n_marked
     assert "3 rules about fewer than ten people not printed" in seen
     assert Texts(render_html(small)).text.count("small group") == 2, "in the table of groups and in the model card"
     assert render_markdown(small).count("(small group)") == 3, "before, after, in the model card"
     assert "small group" not in seen
-    for counts in made["changed"]["groups"]:
-        shares = [f"{counts[key]:,} ({100 * counts[key] / counts['rows']:.1f}%)" for key in ("gained", "lost")]
+    for counts in made.changed.groups:
+        shares = [f"{n:,} ({100 * n / counts.rows:.1f}%)" for n in (counts.gained, counts.lost)]
         assert " ".join(shares) in seen
-        assert f"| {counts['rows']:,} | {counts['gained']:,} | {counts['lost']:,} |" in read
-    values = draw_changes(made)["data"]["values"]
+        assert f"| {counts.rows:,} | {counts.gained:,} | {counts.lost:,} |" in read
+    values = draw_changes(made.changed, made.groups)["data"]["values"]
     assert {(row["what"], row["people"] >= 0) for row in values if row["people"]} <= {("gained", True), ("lost", False)}
 
 
+@pytest.mark.parametrize(
+    ("kind", "look"), [("within", "holds"), ("outside", "broken"), ("not_met", "broken"), ("overshoots", "")]
+)
+def test_the_page_shows_the_kind_of_a_verdict(kind, look):
+    """The class of the heading follows from the kind, whatever the heading says."""
+    made = replace(summary(), verdict=replace(summary().verdict, kind=kind, heading="! Whatever"))
+    assert dict(Texts(render_html(made)).tags)["h1"] == {"id": "verdict", "class": look}
+
+
+def test_intervals_stay_on_one_line_and_words_do_not():
+    X, y, s = people(500, 3)
+    about = {"owner": "from us to you"}
+    page = render_html(summarize(classifier().estimator_, X, y, sensitive_features=s, about=about))
+    assert "from us to you" in page
+    assert "goes to" in page
+    assert "goes\u00a0to" not in page
+    assert re.search(r"\d\u00a0to\u00a0\d", page)
+
+
 def test_everything_from_data_is_escaped_wherever_it_stands():
-    made = json.loads(json.dumps(summary(evil=True)))
-    made["about"] |= {"command": EVIL, "split": EVIL}
-    made["limits"] = [EVIL]
-    made["rows"]["name"] = EVIL + "' \" onload=x"
+    made = summary(evil=True)
+    made = replace(
+        made,
+        about=replace(made.about, command=EVIL, split=EVIL),
+        limits=(EVIL,),
+        rows=replace(made.rows, name=EVIL + "' \" onload=x"),
+    )
     page = render_html(made)
     assert EVIL not in page
     assert '" onload' not in page[: page.index("<script>")]

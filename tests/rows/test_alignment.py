@@ -128,13 +128,13 @@ def thresholds(X, y, s, w):
 
 
 def summary_of(X, y, s, w):
-    return summarize(NAMED, X, y, sensitive_features=s, min_group_rows=0)["groups"]
+    return summarize(NAMED, X, y, sensitive_features=s, min_group_rows=0).groups
 
 
 def decisions_of(X, y, s, w):
     decided = np.arange(N) % 2
     decided = pd.Series(decided, index=X.index) if hasattr(X, "index") else decided
-    return summarize_decisions(decided, y, sensitive_features=s, scores=w, min_group_rows=0)["groups"]
+    return summarize_decisions(decided, y, sensitive_features=s, scores=w, min_group_rows=0).groups
 
 
 def measured(X, y, s, w):

@@ -154,7 +154,7 @@ def test_lightgbm_on_columns_with_blanks(model, tmp_path):
         choice = path.select(epsilon=0.05)
     edited = path.model_at(choice.step)
     told = summarize(edited, WITH_BLANKS[DUMMIES], y, sensitive_features=s, path=path, selection=choice)
-    rules = " ".join(rule["rule"] for rule in told["changed"]["rules"])
+    rules = " ".join(rule.rule for rule in told.changed.rules)
     assert any(name in rules for name in DUMMIES if " " in name), rules
     pytest.importorskip("skops")
     eifffel.save(edited, tmp_path / "model.skops")

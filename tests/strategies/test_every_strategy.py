@@ -135,7 +135,7 @@ def test_reports_name_it(strategy):
     summary = report.summarize(model_at(path, path.n_steps // 2), NEW_X, NEW_Y, sensitive_features=NEW_S, path=path)
     told = report.render_markdown(summary)
     assert "not edited" not in told
-    assert summary["model"]["strategy"] == strategy
+    assert summary.model.strategy == strategy
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """eifffel audit: measure a stored model, edited or not, or decisions that somebody else has made."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,7 +8,7 @@ import typer
 
 from eifffel._validation import check_choice, check_fraction, listed
 from eifffel.cli import _app as shared
-from eifffel.cli._decisions import summarize_column
+from eifffel.cli._decisions import Asked, summarize_column
 from eifffel.cli._editing import (
     describe,
     known_rows,
@@ -22,9 +23,10 @@ from eifffel.cli._printing import print_audit, say_note, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_rows, sensitive_among
 from eifffel.record import find_record
-from eifffel.report import TABLES, render_table, save_table, summarize
+from eifffel.report import TABLES, Summary, render_table, save_table, summarize
 from eifffel.rows.sensitive import DROP
 from eifffel.selection import check_one_bound
+from eifffel.verdict import MEASURED
 
 
 @shared.command(example="eifffel audit model.skops people.csv --sensitive sex --report audit.html")
@@ -114,37 +116,35 @@ def audit(
     check_asked_for(table, out)
     model, data = split_files(files, decision)
     check_targets(overwrite=overwrite, report=report, audit=out, reads=files)
-    compared = {
-        "target": target,
-        "favorable": favorable,
-        "sensitive": sensitive,
-        "privileged": privileged,
-        "constraint": constraint,
-        "combine": combine,
-        "min_group_rows": min_group_rows,
-        # Rows without a group are counted as such rather than cut off.
-        "missing": DROP if drop_missing and missing is None else missing,
-    }
-    said: dict[str, Any] = {
-        "intended_use": intended_use,
-        "not_for": not_for,
-        "owner": owner,
-        "data_source": data_source,
-    }
-    reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing}
-    measured: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "tell_few": tell_few}
+    asked = Asked(
+        compared={
+            "target": target,
+            "favorable": favorable,
+            "sensitive": sensitive,
+            "privileged": privileged,
+            "constraint": constraint,
+            "combine": combine,
+            "min_group_rows": min_group_rows,
+            # Rows without a group are counted as such rather than cut off.
+            "missing": DROP if drop_missing and missing is None else missing,
+        },
+        separator=separator,
+        drop_missing=drop_missing,
+        epsilon=epsilon,
+        ratio=ratio,
+        tell_few=tell_few,
+        said={"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source},
+        quiet=quiet,
+    )
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
         with progress.stage("measuring"):
             if model is None:
                 assert decision is not None
                 refuse({"--features": features, "--allow-pickle": allow_pickle}, "is for models")
-                summary = summarize_column(data, decision, score, compared, reading, measured, said, quiet=quiet)
+                summary = summarize_column(data, decision, score, asked)
             else:
                 refuse({"--score": score}, "goes with --decision, and a model gives scores of its own")
-                loaded = load_model(model, allow_pickle=allow_pickle)
-                said["model_file"] = f"{model.name}, SHA-256 {hash_file(model)}"
-                reading["features"] = features
-                summary = summarize_stored(loaded, data, compared, reading, measured, said, quiet=quiet)
+                summary = summarize_stored(model, data, asked, features, allow_pickle=allow_pickle)
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
         if table is not None and out is not None:
             save_table(summary, table, out, overwrite=overwrite)
@@ -152,13 +152,13 @@ def audit(
         tell(summary, json=json, quiet=quiet, report=report)
     else:
         tell_table(summary, table, json=json, quiet=quiet, out=out, report=report)
-    verdict = summary["verdict"]
+    verdict = summary.verdict
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
-    broken = verdict["holds"] is False and (epsilon is not None or ratio is not None or verdict["certain"])
-    bounded = verdict["epsilon"] is not None or verdict["ratio"] is not None
-    if broken or (bounded and verdict["holds"] is None):  # a bound that cannot be judged is not known to hold
+    broken = verdict.holds is False and (epsilon is not None or ratio is not None or verdict.certain)
+    unjudged = verdict.holds is None and verdict.kind != MEASURED
+    if broken or unjudged:  # a bound that cannot be judged is not known to hold
         if table is not None and not quiet:
-            say_note(f"{verdict['heading']}, so that the exit code is {shared.NOT_MET}. {verdict['sentence']}")
+            say_note(f"{verdict.heading}, so that the exit code is {shared.NOT_MET}. {verdict.sentence}")
         raise typer.Exit(shared.NOT_MET)
 
 
@@ -187,30 +187,31 @@ def split_files(files: list[Path], decision: str | None) -> tuple[Path | None, P
     return files[0], files[1]
 
 
-def refuse(options: dict[str, Any], why: str) -> None:
+def refuse(options: Mapping[str, object], why: str) -> None:
     """Raise if an option was given that says nothing here."""
     for name, value in options.items():
         if value:
             raise ValueError(f"{name} {why}; leave it out")
 
 
-def summarize_stored(
-    model: Any,
-    data: Path,
-    compared: dict[str, Any],
-    reading: dict[str, Any],
-    measured: dict[str, Any],
-    said: dict[str, Any],
-    *,
-    quiet: bool,
-) -> dict[str, Any]:
-    """What a report says of a stored model on the rows of a table; the options as `summarize_column` has them."""
-    task = known_task(model, **compared)
-    labels_needed = compared["target"] is not None
-    wanted: dict[str, Any] = {"labels_needed": labels_needed, "to_learn": False, **reading}
-    table, task = read_rows(model, data, task, record=find_record(model), verbose=not quiet, **wanted)
-    if not quiet:
+def summarize_stored(file: Path, data: Path, asked: Asked, features: str | None, *, allow_pickle: bool) -> Summary:
+    """What a report says of a stored model on the rows of a table."""
+    model, compared = load_model(file, allow_pickle=allow_pickle), asked.compared
+    table, task = read_rows(
+        model,
+        data,
+        known_task(model, **compared),
+        record=find_record(model),
+        separator=asked.separator,
+        drop_missing=asked.drop_missing,
+        features=features,
+        verbose=not asked.quiet,
+        labels_needed=compared["target"] is not None,
+        to_learn=False,
+    )
+    if not asked.quiet:
         say_of_rows(model, data)
+    said = asked.said | {"model_file": f"{file.name}, SHA-256 {hash_file(file)}"}
     about = describe(data, table, **said_before(model, said))
     return summarize(
         model,
@@ -218,7 +219,9 @@ def summarize_stored(
         table.y,
         sensitive_features=table.group,
         rows=f"rows of {data.name}",
-        **measured,
+        epsilon=asked.epsilon,
+        ratio=asked.ratio,
+        tell_few=asked.tell_few,
         favorable=table.favorable,
         privileged=table.privileged,
         constraint=task.constraint if table.y is not None else compared["constraint"],
@@ -232,15 +235,13 @@ def summarize_stored(
     )
 
 
-def said_before(model: Any, said: dict[str, Any]) -> dict[str, Any]:
+def said_before(model: Any, said: dict[str, str | None]) -> dict[str, Any]:
     """What is said of a model: now, or else when it was made."""
     made = {"trained_on": trained_on(model), "intended_use": stored_about(model).get("intended_use")}
     return made | {name: made.get(name) if text is None else text for name, text in said.items()}
 
 
-def tell_table(
-    summary: dict[str, Any], name: str, *, json: bool, quiet: bool, out: Path | None, report: Path | None
-) -> None:
+def tell_table(summary: Summary, name: str, *, json: bool, quiet: bool, out: Path | None, report: Path | None) -> None:
     """Print a table, and where files are."""
     if json:
         typer.echo(render_table(summary, name, ".json"), nl=False)

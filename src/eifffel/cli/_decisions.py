@@ -1,8 +1,8 @@
 """A table with a column of decisions, and no model -> a summary."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -10,44 +10,52 @@ import pandas as pd
 from eifffel.cli._editing import describe, known_task
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._tables import column_values, cut_table, find_column, match_value, need_favorable
-from eifffel.report import summarize_decisions
+from eifffel.report import Summary, summarize_decisions
 
 
-def summarize_column(
-    data: Path,
-    decision: str,
-    score: str | None,
-    compared: dict[str, Any],
-    reading: dict[str, Any],
-    measured: dict[str, Any],
-    said: dict[str, Any],
-    *,
-    quiet: bool,
-) -> dict[str, Any]:
-    """What a report says of the decisions in a column.
+class Given(TypedDict):
+    """Options that say who is compared, and how."""
 
-    Parameters
-    ----------
-    data : Path
-        The table.
-    decision, score : str
-        Its columns.
-    compared, reading, measured, said : dict
-        Options of the command: who is compared and how, how the table is read, what is measured, what is said.
-    """
+    target: str | None
+    favorable: str | None
+    sensitive: str | None
+    privileged: str | None
+    constraint: str | None
+    combine: str | None
+    min_group_rows: int | None
+    missing: str | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options of an audit: who is compared, how the table is read, what is measured, what is said."""
+
+    compared: Given
+    separator: str | None
+    drop_missing: bool
+    epsilon: float | None
+    ratio: float | None
+    tell_few: bool
+    said: dict[str, str | None]
+    quiet: bool
+
+
+def summarize_column(data: Path, decision: str, score: str | None, asked: Asked) -> Summary:
+    """What a report says of the decisions in a column of a table."""
+    compared = asked.compared
     if compared["sensitive"] is None:
         raise ValueError("--sensitive is needed: name the column of groups")
     for option, name in (("--target", compared["target"]), ("--score", score)):
         if name == decision:
             raise ValueError(f"{option} and --decision are both {name!r}; name another column, or leave {option} out")
-    frame = read_table(data, separator=reading["separator"], verbose=not quiet)
+    frame = read_table(data, separator=asked.separator, verbose=not asked.quiet)
     task = replace(known_task(None, **compared), target=decision, favorable=None)
     table = cut_table(
         frame,
         task,
         data,
         keep_sensitive=True,
-        drop_missing=reading["drop_missing"],
+        drop_missing=asked.drop_missing,
         to_learn=False,
         favorable_needed=False,  # it may name several
         target_option="--decision",
@@ -60,7 +68,9 @@ def summarize_column(
         sensitive_features=table.group,
         scores=None if score is None else _numbers(table.X[find_column(table.X, score, "--score", data)], score, data),
         rows=f"rows of {data.name}",
-        **measured,
+        epsilon=asked.epsilon,
+        ratio=asked.ratio,
+        tell_few=asked.tell_few,
         favorable=_find_good(compared["favorable"], table.y, decision),
         privileged=table.privileged,
         constraint=compared["constraint"],
@@ -70,7 +80,7 @@ def summarize_column(
         decided_by=f"column {decision} of {data.name}",
         score_name=score or "",
         sensitive_name=task.sensitive_name,
-        about=describe(data, table, **said),
+        about=describe(data, table, **asked.said),
     )
 
 

@@ -23,7 +23,7 @@ from eifffel.cli._tables import Labelled, Task, is_spelt
 from eifffel.constraints import check_constraint, make_constraint
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning
 from eifffel.record import find_record, note_report, note_selection
-from eifffel.report import render_json, summarize
+from eifffel.report import Summary, render_json, summarize
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import Coding, Rows, check_split
 from eifffel.rows.few import FEWEST
@@ -71,14 +71,14 @@ class Edited:
     model: Any
     path: FairnessPath
     selection: Selection
-    summary: dict[str, Any]
+    summary: Summary
 
     @property
     def met(self) -> bool:
         """Whether the bound is kept where the step was chosen, and judged and not broken beyond chance on test rows."""
-        verdict = self.summary["verdict"]
-        broken = verdict["certain"] and not verdict["holds"]
-        return self.selection.met and verdict["holds"] is not None and not broken
+        verdict = self.summary.verdict
+        broken = verdict.certain and not verdict.holds
+        return self.selection.met and verdict.holds is not None and not broken
 
 
 def read_bounds(

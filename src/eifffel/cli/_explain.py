@@ -11,7 +11,7 @@ from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model
 from eifffel.record import find_record
-from eifffel.report import conforms, schema
+from eifffel.report import Summary, conforms, read_summary, schema
 from eifffel.report.words import strategy_words
 
 
@@ -32,17 +32,18 @@ def explain(
         with Progress(("report",), verbose=not quiet) as progress:
             write_files(progress, overwrite=overwrite, summary=summary, report=report)
         if not quiet and not json:
-            leaves = summary["leaves"]
+            leaves = summary.leaves
+            assert leaves is not None
             say(
-                f"{summary['model']['kind']}: {leaves['n_changed']:,} of {leaves['n_leaves']:,} leaves changed, by "
-                f"{strategy_words(summary['model'])}.\n"
+                f"{summary.model.kind}: {leaves.n_changed:,} of {leaves.n_leaves:,} leaves changed, by "
+                f"{strategy_words(summary.model)}.\n"
             )
         tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:  # it conforms, and contradicts itself
         raise _unreadable(model) from error
 
 
-def stored_summary(model: Any, path: Path) -> dict[str, Any]:
+def stored_summary(model: Any, path: Path) -> Summary:
     """What the record of a model says of its edit."""
     record = find_record(model)
     if record is None:
@@ -53,11 +54,11 @@ def stored_summary(model: Any, path: Path) -> dict[str, Any]:
             "eifffel audit compares it with what it was before, on a table"
         )
     try:
-        summary: dict[str, Any] = loads(record["summary"], parse_constant=_refuse_constant)
-        known = conforms(summary, schema(), schema()["$defs"])
-    except (ValueError, TypeError, RecursionError):
-        known = False
-    if not known or any(summary[name] is None for name in ("leaves", "model")):
+        plain = loads(record["summary"], parse_constant=_refuse_constant)
+        summary = read_summary(plain) if conforms(plain, schema(), schema()["$defs"]) else None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise _unreadable(path) from error
+    if summary is None or summary.leaves is None:
         raise _unreadable(path)
     return summary
 

@@ -14,7 +14,7 @@ from eifffel.cli._editing import Edited
 from eifffel.cli._files import check_table_name
 from eifffel.cli._printing import print_summary, say_note, say_where
 from eifffel.cli._progress import Progress
-from eifffel.report import check_audit_name, check_report_name, render_json, save_report
+from eifffel.report import Summary, check_audit_name, check_report_name, render_json, save_report
 
 MODEL_ENDING = ".skops"
 EXPORT_ENDING = ".onnx"
@@ -61,7 +61,7 @@ def write_files(
     overwrite: bool,
     model: Any = None,
     out: Path | None = None,
-    summary: dict[str, Any],
+    summary: Summary,
     report: Path | None,
 ) -> None:
     """Write the model and the report, those that are wanted."""
@@ -74,13 +74,13 @@ def write_files(
 
 
 def tell(
-    summary: dict[str, Any],
+    summary: Summary,
     *,
     json: bool,
     quiet: bool,
     out: Path | None = None,
     report: Path | None,
-    more: Callable[[dict[str, Any]], None] = lambda summary: None,
+    more: Callable[[Summary], None] = lambda summary: None,
 ) -> None:
     """Print a summary and where the files are; ``more`` prints what else there is to say."""
     if json:
@@ -93,8 +93,7 @@ def tell(
 
 def exit_unless_met(edited: Edited, *, quiet: bool) -> None:
     """Say what to do where the test rows break the bound, and exit with 3 if it is not met, or cannot be judged."""
-    verdict = edited.summary["verdict"]
-    if edited.selection.met and verdict["holds"] is False and not quiet:
+    if edited.selection.met and edited.summary.verdict.holds is False and not quiet:
         if edited.selection.confidence is None:
             say_note(
                 "a bound is met on the rows that choose the step, and other people differ by chance; --confidence 0.95 "

@@ -1,6 +1,8 @@
 """eifffel path: the trade-off of a stored model as a table and a picture."""
 
 import io
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +10,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from eifffel import FairnessPathDisplay, Selection
+from eifffel import FairnessPathDisplay
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
@@ -19,6 +21,8 @@ from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json, say_where
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model, read_for_edit
+from eifffel.display import Mark
+from eifffel.report.facts import ChosenStep, Summary, Tradeoff
 from eifffel.shortfall import say_shortfall
 from eifffel.strategies import ANY, AUTO
 
@@ -115,22 +119,23 @@ def path(
                 sensitive_columns=(),
                 progress=progress,
             ).summary
-    if summary["path"] is None:
+    tradeoff = summary.path
+    if tradeoff is None:
         raise ValueError(
             "the trade-off cannot be told: where the steps were chosen, a group that is compared has fewer than ten "
             "people; trace it on more rows, or put groups together"
         )
-    rows = tabulate(summary)
+    rows = tabulate(summary, tradeoff)
     if out is not None:
         write_table(out, pd.DataFrame(rows), overwrite=overwrite)
     if picture is not None:
-        write_whole(picture, draw(summary, picture.suffix[1:].lower()), overwrite=overwrite)
+        write_whole(picture, draw(summary, tradeoff, picture.suffix[1:].lower()), overwrite=overwrite)
     if json:
         say_json(rows)
     elif not quiet:
-        print_path(summary)
-        if summary["selection"] is not None and summary["selection"]["shortfall"] is not None:
-            say(f"The bound is not met: {say_shortfall(summary['selection'])}.")
+        print_path(summary, tradeoff)
+        if summary.selection is not None and summary.selection.shortfall is not None:
+            say(f"The bound is not met: {say_shortfall(asdict(summary.selection))}.")
         say_where(table=out, picture=picture)
 
 
@@ -146,51 +151,64 @@ def check_asks_nothing(context: typer.Context) -> None:
             )
 
 
-def tabulate(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    """One row for each bound."""
-    chosen_on, here = (
-        name.replace(" ", "_") for name in (summary["path"]["chosen_on"]["rows"], summary["rows"]["name"])
-    )
+def tabulate(summary: Summary, path: Tradeoff) -> list[dict[str, str | float | None]]:
+    """One row for each bound; what was measured on some rows is called after them."""
+    chosen_on, here = (name.replace(" ", "_") for name in (path.chosen_on.rows, summary.rows.name))
     rows = []
-    kind = summary["path"]["kind"]
-    for bound in summary["path"]["bounds"]:
-        point = summary["path"]["points"][bound["point"]]
-        row = {kind: bound["bound"], "met": bound["met"]}
-        row |= {key: point[key] for key in ("step", "position", "changed_leaves")}
-        measured = ("discrimination", "accuracy") if kind == "epsilon" else ("ratio", "discrimination", "accuracy")
-        row |= {f"{key}_{chosen_on}": point["selection"][key] for key in measured}
-        row |= {f"{key}_{here}": point["overall"][key]["value"] for key in measured}
-        rates = zip(summary["groups"], point["groups"], strict=True)
-        row |= {f"selection_rate_{group['name']}": rate["selection_rate"]["value"] for group, rate in rates}
+    measured = ("discrimination", "accuracy") if path.kind == "epsilon" else ("ratio", "discrimination", "accuracy")
+    for bound in path.bounds:
+        point = path.points[bound.point]
+        row: dict[str, str | float | None] = {path.kind: bound.bound, "met": bound.met}
+        row |= {"step": point.step, "position": point.position, "changed_leaves": point.changed_leaves}
+        row |= {f"{name}_{chosen_on}": getattr(point.selection, name) for name in measured}
+        row |= {f"{name}_{here}": getattr(point.overall, name).value for name in measured}
+        rates = zip(summary.groups, point.groups, strict=True)
+        row |= {f"selection_rate_{group.name}": rate.selection_rate.value for group, rate in rates}
         rows.append(row)
     return rows
 
 
-def draw(summary: dict[str, Any], form: str) -> bytes:
+def draw(summary: Summary, path: Tradeoff, form: str) -> bytes:
     """The steps that some bound selects, on the rows they were chosen on and on those of the report."""
     matplotlib = import_optional("matplotlib", "pictures need")
     matplotlib.use("Agg")
-    path = summary["path"]
-    chosen_on, here = path["chosen_on"]["rows"], summary["rows"]["name"]
+    chosen_on, here = path.chosen_on.rows, summary.rows.name
+    measured = [(point.overall.discrimination.value, point.overall.accuracy.value) for point in path.points]
+    told = all(discrimination is not None for discrimination, _ in measured)
 
-    measured = [
-        {key: point["overall"][key]["value"] for key in ("discrimination", "accuracy")} for point in path["points"]
-    ]
-    told = all(point["discrimination"] is not None for point in measured)
-
-    def line(points: list[dict[str, Any]], name: str, ax: Any, selection: Selection | None) -> FairnessPathDisplay:
+    def line(
+        points: Sequence[tuple[float | None, float | None]], name: str, ax: Any, mark: Mark | None
+    ) -> FairnessPathDisplay:
+        discrimination, accuracy = np.array(points, float).T
         return FairnessPathDisplay(
-            discrimination=np.array([point["discrimination"] for point in points], float),
-            accuracy=np.array([point["accuracy"] for point in points], float),
+            discrimination=discrimination,
+            accuracy=accuracy,
             rows=f"{chosen_on}, which chose the step" + (f", and the {here}" if told else ""),
-            compared=summary["constraint"]["words"],
-            selection=selection,
+            compared=summary.constraint.words,
+            selection=mark,
             name=name,
         ).plot(ax=ax)
 
     ax = line(measured, here, None, None).ax_ if told else None
-    chosen = [point["selection"] for point in path["points"]]
-    display = line(chosen, chosen_on, ax, Selection(**summary["selection"]))
+    chosen = [(point.selection.discrimination, point.selection.accuracy) for point in path.points]
+    display = line(chosen, chosen_on, ax, None if summary.selection is None else mark_step(summary.selection))
     buffer = io.BytesIO()
     display.figure_.savefig(buffer, format=form, dpi=150)
     return buffer.getvalue()
+
+
+def mark_step(chosen: ChosenStep) -> Mark | None:
+    """The step that was chosen, where it is told what was measured there."""
+    if chosen.met is None or chosen.discrimination is None or chosen.accuracy is None:
+        return None
+    return Mark(
+        step=chosen.step,
+        met=chosen.met,
+        discrimination=chosen.discrimination,
+        accuracy=chosen.accuracy,
+        epsilon=chosen.epsilon,
+        alpha=chosen.alpha,
+        confidence=chosen.confidence,
+        interval=chosen.interval,
+        upper=chosen.upper,
+    )

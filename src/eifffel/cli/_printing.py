@@ -14,6 +14,7 @@ from rich.text import Text
 from eifffel.cli._progress import UntilClosed
 from eifffel.report import AuditTable, path_head, path_rows
 from eifffel.report import words as _words
+from eifffel.report.facts import Changed, ChangedLeaf, ChangedRule, Summary, Tradeoff
 
 MAX_WIDTH = 120
 # Between columns, and what the first of them needs to be read.
@@ -88,15 +89,14 @@ def say_json(content: Any) -> None:
     print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def print_summary(summary: dict[str, Any]) -> None:
+def print_summary(summary: Summary) -> None:
     """Verdict, groups, trade-off and who changed."""
-    say(f"{summary['verdict']['heading']}. {summary['verdict']['sentence']}\n")
-    edited = summary["overall"]["before"] is not None
-    print_groups(summary, ("before", "after") if edited else ("after",))
-    if summary["path"] is not None:
-        print_path(summary)
-    if summary["changed"] is not None and _words.nobody_changed(summary) is None:
-        print_changes(summary)
+    say(f"{summary.verdict.heading}. {summary.verdict.sentence}\n")
+    print_groups(summary)
+    if summary.path is not None:
+        print_path(summary, summary.path)
+    if summary.changed is not None and _words.nobody_changed(summary.changed, summary.rows) is None:
+        print_changes(summary, summary.changed)
 
 
 def print_audit(table: AuditTable) -> None:
@@ -110,77 +110,70 @@ def print_audit(table: AuditTable) -> None:
     say("")
 
 
-def print_groups(summary: dict[str, Any], moments: tuple[str, ...]) -> None:
+def print_groups(summary: Summary) -> None:
     """Rates of each group."""
-    brief = len(summary["groups"]) > _words.MOST_COLUMNS  # names are long then; the report has all rates
-    rates = _words.shown_rates(summary["rows"]["labelled"], brief=brief)
+    brief = len(summary.groups) > _words.MOST_COLUMNS  # names are long then; the report has all rates
+    rates = _words.shown_rates(summary.rows.labelled, brief=brief)
     rows = [
         [
-            group["name"] + _words.group_marks(group),
+            group.name + _words.group_marks(group),
             _words.group_rows(group),
-            when if len(moments) == 2 else "now",
-            *(_shown(key, group[when][key]) for key, *_ in rates),
+            when,
+            # The report has the intervals of all; a terminal has room for one.
+            *(rate.show(own) if rate is _words.SELECTION_RATE else rate.show(own).number for rate in rates),
         ]
-        for group in summary["groups"]
-        for when in moments
+        for group in summary.groups
+        for when, own in group.moments
     ]
-    title = (
-        f"By {summary['sensitive']}, on {summary['rows']['n']:,} {summary['rows']['name']} (95% intervals in brackets)"
-    )
-    print_table(title, [summary["sensitive"], "rows", "", *(heading for _, heading, _ in rates)], rows)
+    title = f"By {summary.sensitive}, on {summary.rows.n:,} {summary.rows.name} (95% intervals in brackets)"
+    print_table(title, [summary.sensitive, "rows", "", *(rate.heading for rate in rates)], rows)
 
 
-def _shown(key: str, value: dict[str, Any]) -> str:
-    """A rate as a terminal has room for: the report has the intervals of all."""
-    text = _words.show_rate(key, value)
-    return text if key == "selection_rate" else text.split(" ")[0]
-
-
-def print_path(summary: dict[str, Any]) -> None:
+def print_path(summary: Summary, path: Tradeoff) -> None:
     """The trade-off for some bounds."""
-    title = f"What each bound costs: {_words.tradeoff_words(summary)}"
-    print_table(title, path_head(summary), path_rows(summary))
+    title = f"What each bound costs: {_words.tradeoff_words(path, summary.rows)}"
+    print_table(title, path_head(path, summary.groups), path_rows(path, summary.groups))
 
 
-def print_changes(summary: dict[str, Any]) -> None:
+def print_changes(summary: Summary, changed: Changed) -> None:
     """Who gains and who loses a favourable decision."""
-    counts = zip(summary["groups"], summary["changed"]["groups"], strict=True)
+    counts = zip(summary.groups, changed.groups, strict=True)
     print_table(
-        f"Who changed, of the {summary['rows']['name']}",
-        [summary["sensitive"], "rows", "gain a favourable decision", "lose one"],
-        [[g["name"], *_words.changed_cells(g, c)] for g, c in counts],
+        f"Who changed, of the {summary.rows.name}",
+        [summary.sensitive, "rows", "gain a favourable decision", "lose one"],
+        [[g.name, *_words.changed_cells(g, c)] for g, c in counts],
     )
 
 
-def print_rules(summary: dict[str, Any]) -> None:
+def print_rules(summary: Summary) -> None:
     """Rules of who changed, and of leaves that changed."""
 
-    def marked(rule: dict[str, Any]) -> str:
-        text = rule["rule"] if rule["rule"] is not None else "rules of boosted trees are not read"
-        return text + (" [TESTS THE SENSITIVE ATTRIBUTE]" if rule["tests_sensitive"] else "")
+    def marked(rule: ChangedRule | ChangedLeaf) -> str:
+        text = rule.rule if rule.rule is not None else "rules of boosted trees are not read"
+        return text + (" [TESTS THE SENSITIVE ATTRIBUTE]" if rule.tests_sensitive else "")
 
-    changed, leaves = summary["changed"], summary["leaves"]
-    if changed is not None and changed["rules"]:
+    changed, leaves = summary.changed, summary.leaves
+    if changed is not None and changed.rules:
         print_table(
-            f"Where decisions changed, of the {summary['rows']['name']}",
+            f"Where decisions changed, of the {summary.rows.name}",
             ["rule", "rows", "gain", "lose"],
-            [[marked(r), f"{r['rows']:,}", f"{r['gained']:,}", f"{r['lost']:,}"] for r in changed["rules"]],
+            [[marked(r), f"{r.rows:,}", f"{r.gained:,}", f"{r.lost:,}"] for r in changed.rules],
         )
-    if leaves is not None and leaves["n_changed"]:
-        headings = _words.leaf_headings(summary)
+    if leaves is not None and leaves.n_changed:
+        headings = _words.leaf_headings(leaves, summary.groups)
         print_table(
-            f"Changed leaves with the largest effect, of {leaves['n_changed']:,}; {leaves['n_hidden']:,} with fewer "
+            f"Changed leaves with the largest effect, of {leaves.n_changed:,}; {leaves.n_hidden:,} with fewer "
             "than ten scoring rows are not described",
             ["rule", "tree", "leaf", "before", "after", *headings],
             [
                 [
                     marked(leaf),
-                    leaf["tree"],
-                    leaf["leaf"],
-                    _words.plain(leaf["before"]),
-                    _words.plain(leaf["after"]),
+                    leaf.tree,
+                    leaf.leaf,
+                    _words.plain(leaf.before),
+                    _words.plain(leaf.after),
                     *_words.leaf_cells(leaf),
                 ]
-                for leaf in leaves["shown"]
+                for leaf in leaves.shown
             ],
         )

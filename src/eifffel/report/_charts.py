@@ -1,9 +1,11 @@
 """The charts of a report, as Vega-Lite made with Altair. They take plain data."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from eifffel._optional import import_optional
+from eifffel.report.facts import Changed, Compared, Group, MeasuredRows, Tradeoff
 
 # Okabe and Ito's colours, told apart without colour vision by lightness, and here by shape and dash too.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
@@ -13,45 +15,41 @@ def _altair() -> Any:
     return import_optional("altair", "reports need")
 
 
-def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
+def draw_tradeoff(path: Tradeoff, measured: MeasuredRows, constraint: Compared) -> dict[str, Any]:
     """Accuracy against discrimination over the steps; the parameters ``chosen`` and ``bound`` move the marker."""
     alt = _altair()
-    path = summary["path"]
-    labelled = summary["rows"]["labelled"]
-    here = summary["rows"]["name"]
-    there = path["chosen_on"]["rows"]
-    rows = []
-    for k, point in enumerate(path["points"]):
-        on = [(f"{there}, which chose the step", point["selection"]["discrimination"], point["selection"]["accuracy"])]
-        overall = point["overall"]
-        told = all(overall[what]["value"] is not None for what in ("discrimination", "accuracy"))
-        if labelled and told:
-            on.append((here, overall["discrimination"]["value"], overall["accuracy"]["value"]))
+    there = path.chosen_on.rows
+    rows: list[dict[str, Any]] = []
+    for k, point in enumerate(path.points):
+        on = [(f"{there}, which chose the step", point.selection.discrimination, point.selection.accuracy)]
+        discrimination, accuracy = point.overall.discrimination.value, point.overall.accuracy.value
+        if measured.labelled and discrimination is not None and accuracy is not None:
+            on.append((measured.name, discrimination, accuracy))
         for name, discrimination, accuracy in on:
             rows.append(
                 {
                     "rows": name,
                     "point": k,
-                    "step": point["step"],
+                    "step": point.step,
                     "discrimination": round(discrimination, 6),
                     "accuracy": round(accuracy, 6),
-                    "leaves": point["changed_leaves"],
+                    "leaves": point.changed_leaves,
                 }
             )
     names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
-    least = "-bound" if path["confidence"] is None else str(min(row["discrimination"] for row in rows))
-    start = path["bounds"][path["chosen_bound"]]
-    chosen = alt.param(name="chosen", value=start["point"])
-    bound = alt.param(name="bound", value=start["bound"])
+    least = "-bound" if path.confidence is None else str(min(row["discrimination"] for row in rows))
+    start = path.bounds[path.chosen_bound]
+    chosen = alt.param(name="chosen", value=start.point)
+    bound = alt.param(name="bound", value=start.bound)
     colors = [BLUE, ORANGE][: len(names)]
-    x = alt.X("discrimination:Q", title=f"discrimination ({summary['constraint']['words']})").scale(zero=True)
+    x = alt.X("discrimination:Q", title=f"discrimination ({constraint.words})").scale(zero=True)
     y = alt.Y("accuracy:Q", title="accuracy").scale(zero=False)
     kind = alt.Color("rows:N", title=None).scale(domain=names, range=colors)
     legend = alt.Legend(orient="bottom", labelLimit=400, columns=1, symbolType="stroke", symbolSize=400)
     tooltip = ["rows:N", "step:Q", "leaves:Q", "discrimination:Q", "accuracy:Q"]
     band = (
         alt.Chart(alt.Data(values=[{}]))
-        .transform_calculate(low=least if summary["constraint"]["directed"] else "0", high="bound")
+        .transform_calculate(low=least if constraint.directed else "0", high="bound")
         .mark_rect(color=GREEN, opacity=0.15, clip=True)
         .encode(x=alt.X("low:Q"), x2="high:Q")
     )
@@ -76,19 +74,19 @@ def draw_tradeoff(summary: dict[str, Any]) -> dict[str, Any]:
         .mark_point(shape="circle", size=190, filled=True, stroke="black", strokeWidth=2)
         .encode(x=x, y=y, color=kind.legend(legend), tooltip=tooltip)
     )
-    bands = [band] if path["kind"] == "epsilon" else []  # a ratio bounds no difference
+    bands = [band] if path.kind == "epsilon" else []  # a ratio bounds no difference
     chart = alt.layer(*bands, line, first, marker).add_params(chosen, bound)
     return _finish(chart, height=300)
 
 
-def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
+def draw_changes(changed: Changed, groups: Sequence[Group]) -> dict[str, Any]:
     """How many people of each group gain and lose a favourable decision."""
     alt = _altair()
     rows = [
-        {"group": group["name"], "what": what, "people": sign * counts[what], "label": counts[what]}
-        for group, counts in zip(summary["groups"], summary["changed"]["groups"], strict=True)
-        if counts["gained"] is not None
-        for what, sign in (("gained", 1), ("lost", -1))
+        {"group": group.name, "what": what, "people": sign * n_people, "label": n_people}
+        for group, counts in zip(groups, changed.groups, strict=True)
+        for what, sign, n_people in (("gained", 1, counts.gained), ("lost", -1, counts.lost))
+        if n_people is not None
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("group:N", title=None, sort=None).axis(labelLimit=220),
@@ -110,7 +108,7 @@ def draw_changes(summary: dict[str, Any]) -> dict[str, Any]:
         )
         if any(row["what"] == what and row["people"] for row in rows)  # Vega warns of layers without data
     ]
-    return _finish(alt.layer(bars, *texts), height=45 * len(summary["groups"]))
+    return _finish(alt.layer(bars, *texts), height=45 * len(groups))
 
 
 def _finish(chart: Any, height: int) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """Decisions about people -> what a report says of them, from counts alone."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from eifffel.constraints import Constraint, make_constraint
 from eifffel.path_counts import PathCounts
 from eifffel.report._estimates import (
-    estimate,
+    UNTOLD,
     is_small,
     measure_all,
     measure_groups,
@@ -18,6 +17,8 @@ from eifffel.report._estimates import (
     rate,
 )
 from eifffel.report._impact import measure_impact
+from eifffel.report._limits import list_limits
+from eifffel.report.facts import About, Compared, Estimate, Group, Made, Measured, MeasuredRows, Model, Overall
 from eifffel.rows.coding import Rows
 from eifffel.rows.few import FEWEST
 from eifffel.rows.groups import INTERSECTION, Groups
@@ -105,41 +106,49 @@ class Decided:
 
 
 def describe_decided(
-    decided: Decided, name: str, *, favorable: str, unfavorable: str, sensitive: str | None
-) -> dict[str, Any]:
-    """The parts of a summary that need no model; ``name`` is what the rows are called."""
+    decided: Decided,
+    name: str,
+    *,
+    favorable: str,
+    unfavorable: str,
+    sensitive: str | None,
+    model: Model,
+    made: Made,
+    about: About,
+) -> Measured:
+    """What can be said without the rows' features and the path of a model; ``name`` is what the rows are called."""
     groups, asked, told = decided.groups, decided.constraint, decided.count(name)
     labels = None if told.labelled is None else told.labelled.totals.sum(axis=0)
-    return {
-        "rows": {
-            "name": name,
-            "n": int(told.decided.n_rows.sum()),
-            "labelled": decided.rows.label is not None,
-            "n_labelled": 0 if told.labelled is None else int(told.labelled.n_rows.sum()),
-            "seen": False,
-            "chose": False,
-            "without_group": people((decided.whole.weight == 0).sum()),
-        },
-        "favorable": favorable,
-        "unfavorable": unfavorable,
-        "sensitive": one_line(_name_attributes(groups) if sensitive is None else sensitive),
-        "constraint": {
-            "name": asked.name,
-            "rate": asked.rate,
-            "words": asked.words,
-            "directed": asked.directed,
-            "combine": groups.combine,
-            "missing": groups.missing,
-            "min_group_rows": asked.min_rows,
-            "left_out": _left_out(decided) if told.compared is not None else [],
-        },
-        "groups": _groups(decided, told),
-        "overall": {
-            "before": None if decided.before is None else measure_all(told, 0, groups),
-            "after": measure_all(told, 1, groups),
-            "constant_accuracy": None if labels is None else number(labels.max() / labels.sum()),
-        },
-        "impact": measure_impact(
+    return Measured(
+        rows=MeasuredRows(
+            name=name,
+            n=int(told.decided.n_rows.sum()),
+            labelled=decided.rows.label is not None,
+            n_labelled=0 if told.labelled is None else int(told.labelled.n_rows.sum()),
+            seen=False,
+            chose=False,
+            without_group=people((decided.whole.weight == 0).sum()),
+        ),
+        favorable=favorable,
+        unfavorable=unfavorable,
+        sensitive=one_line(_name_attributes(groups) if sensitive is None else sensitive),
+        constraint=Compared(
+            name=asked.name,
+            rate=asked.rate,
+            words=asked.words,
+            directed=asked.directed,
+            combine=groups.combine,
+            missing=groups.missing,
+            min_group_rows=asked.min_rows,
+            left_out=_left_out(decided) if told.compared is not None else (),
+        ),
+        groups=_groups(decided, told),
+        overall=Overall(
+            before=None if decided.before is None else measure_all(told, 0, groups),
+            after=measure_all(told, 1, groups),
+            constant_accuracy=None if labels is None else number(labels.max() / labels.sum()),
+        ),
+        impact=measure_impact(
             groups,
             decided.whole,
             decided.whole if decided.tell_few else decided.rows,
@@ -148,49 +157,52 @@ def describe_decided(
             decided.score_name,
             tell_few=decided.tell_few,
         ),
-    }
+        model=model,
+        made=made,
+        about=about,
+        limits=list_limits(asked.name, edited=decided.before is not None),
+    )
 
 
-def _left_out(decided: Decided) -> list[str]:
+def _left_out(decided: Decided) -> tuple[str, ...]:
     """The sides that are not bounded for want of rows; of fewer than ten people it is not told by how many."""
     constraint = decided.constraint
     for_want = ~constraint.kept & ((constraint.count_sides(decided.cells) > 0) | (constraint.min_rows >= FEWEST))
-    return [one_line(constraint.names[side]) for side in np.flatnonzero(for_want)]
+    return tuple(one_line(constraint.names[side]) for side in np.flatnonzero(for_want))
 
 
-def _groups(decided: Decided, told: Told) -> list[dict[str, Any]]:
+def _groups(decided: Decided, told: Told) -> tuple[Group, ...]:
     groups = decided.groups
     nobody = replace(decided.constraint, kept=np.zeros(len(decided.constraint.kept), bool))
     constraint = nobody if told.compared is None else told.compared.constraint
-    measured = {
-        "before": None if decided.before is None else measure_groups(told, 0, groups, constraint),
-        "after": measure_groups(told, 1, groups, constraint),
-    }
+    before = None if decided.before is None else measure_groups(told, 0, groups, constraint)
+    after = measure_groups(told, 1, groups, constraint)
     size, whole = (groups.count_people(rows.count_cells().sum(axis=1)) for rows in (decided.rows, decided.whole))
     hidden, n_all = (whole > 0) & (size == 0), told.decided.n_rows.sum()
     labels = None if told.labelled is None else groups.count_compared(told.labelled.totals)
     bounded = constraint.find_bounded(groups)
     values = [(attribute, v) for attribute in groups.attributes for v in range(len(attribute.values))]
-    return [
-        {
-            "name": one_line(groups.compared[g]),
-            "attribute": one_line(attribute.name),
-            "role": _role(attribute.privileged, v),
-            "rows": None if hidden[g] else int(size[g]),
-            "few": people(whole[g]) is None,
-            "share": None if hidden[g] else number(size[g] / max(n_all, 1)),
-            "small": is_small(size[g], n_all),
-            "bounded": bool(bounded[g]),
-            "base_rate": _base_rate(labels, g) if decided.rows.label is not None else None,
-            **{when: None if of_group is None else of_group[g] for when, of_group in measured.items()},
-        }
+    return tuple(
+        Group(
+            name=one_line(groups.compared[g]),
+            attribute=one_line(attribute.name),
+            role=_role(attribute.privileged, v),
+            rows=None if hidden[g] else int(size[g]),
+            few=people(whole[g]) is None,
+            share=None if hidden[g] else number(size[g] / max(n_all, 1)),
+            small=is_small(size[g], n_all),
+            bounded=bool(bounded[g]),
+            base_rate=_base_rate(labels, g) if decided.rows.label is not None else None,
+            before=None if before is None else before[g],
+            after=after[g],
+        )
         for g, (attribute, v) in enumerate(values)
-    ]
+    )
 
 
-def _base_rate(labels: np.ndarray | None, g: int) -> dict[str, float | None]:
+def _base_rate(labels: np.ndarray | None, g: int) -> Estimate:
     """The share with a favourable label, where that can be told."""
-    return estimate(np.nan) if labels is None else rate(labels[g, 1], labels[g].sum())
+    return UNTOLD if labels is None else rate(labels[g, 1], labels[g].sum())
 
 
 def _role(privileged: int | None, value: int) -> str:

@@ -1,5 +1,6 @@
 """Counts -> what a report says of groups: rates with intervals, as plain data."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from eifffel import metrics
 from eifffel.constraints import Constraint
 from eifffel.intervals import rate_interval, ratio_interval
+from eifffel.report.facts import Estimate, OfAttribute, Outcome, Rates
 from eifffel.rows.few import FEWEST
 from eifffel.rows.groups import Groups
 from eifffel.telling import Told
@@ -14,9 +16,7 @@ from eifffel.telling import Told
 # Groups below either are marked: their rates say little.
 SMALL_ROWS = 30
 SMALL_SHARE = 0.02
-
-Estimate = dict[str, float | None]
-RATES = ("selection_rate", "true_positive_rate", "false_positive_rate", "precision")
+UNTOLD = Estimate(None, None, None)
 
 
 def number(value: Any) -> float | None:
@@ -28,12 +28,12 @@ def number(value: Any) -> float | None:
 def estimate(value: Any, interval: tuple[Any, Any] | None = None) -> Estimate:
     """A number and its interval."""
     low, high = (None, None) if interval is None else (number(bound) for bound in interval)
-    return {"value": number(value), "low": low, "high": high}
+    return Estimate(number(value), low, high)
 
 
 def rate(part: Any, whole: Any) -> Estimate:
     """A share of rows and its interval; not told where they are fewer than ten."""
-    return estimate(part / whole, rate_interval(part, whole)) if whole >= FEWEST else estimate(np.nan)
+    return estimate(part / whole, rate_interval(part, whole)) if whole >= FEWEST else UNTOLD
 
 
 def people(n: Any) -> int | None:
@@ -46,7 +46,7 @@ def is_small(n_rows: int, n_all: int) -> bool:
     return bool(n_rows < SMALL_ROWS or n_rows < SMALL_SHARE * n_all)
 
 
-def measure_groups(told: Told, step: int, groups: Groups, constraint: Constraint) -> list[dict[str, Estimate]]:
+def measure_groups(told: Told, step: int, groups: Groups, constraint: Constraint) -> tuple[Rates, ...]:
     """What decisions do to each of those who are compared, of whom it can be told.
 
     The highest rate is that of a value of the same attribute that is bounded.
@@ -59,57 +59,51 @@ def measure_groups(told: Told, step: int, groups: Groups, constraint: Constraint
         of_labels = tuple(groups.count_compared(table) for table in tables)
     rates = metrics.selection_rate(favorable, totals)
     bounded = constraint.find_bounded(groups) & (size > 0)
-    unknown = estimate(np.nan)
-    found: list[dict[str, Estimate]] = []
-    for g in range(len(size)):
-        if size[g] == 0:
-            found.append(dict.fromkeys((*RATES, "ratio_to_highest"), unknown))
-            continue
+    found = [Rates(UNTOLD, UNTOLD, UNTOLD, UNTOLD, UNTOLD)] * len(size)
+    for g in np.flatnonzero(size).tolist():
         own = groups.attribute_of == groups.attribute_of[g]
         own &= bounded if (own & bounded).any() else size > 0
         highest = int(np.argmax(np.where(own, rates, -1)))
         compared = None if g == highest else ratio_interval(chosen[g], size[g], chosen[highest], size[highest])
-        found.append(
-            {
-                "selection_rate": rate(chosen[g], size[g]),
-                "ratio_to_highest": estimate(rates[g] / rates[highest], compared) if rates[highest] > 0 else unknown,
-                **dict.fromkeys(RATES[1:], unknown),
-            }
+        found[g] = replace(
+            found[g],
+            selection_rate=rate(chosen[g], size[g]),
+            ratio_to_highest=estimate(rates[g] / rates[highest], compared) if rates[highest] > 0 else UNTOLD,
         )
         if of_labels is not None:
             good, of_label = of_labels[0][g], of_labels[1][g]
-            found[g] |= {
-                "true_positive_rate": rate(good[1], of_label[1]),
-                "false_positive_rate": rate(good[0], of_label[0]),
-                "precision": rate(good[1], good.sum()),
-            }
-    return found
+            found[g] = replace(
+                found[g],
+                true_positive_rate=rate(good[1], of_label[1]),
+                false_positive_rate=rate(good[0], of_label[0]),
+                precision=rate(good[1], good.sum()),
+            )
+    return tuple(found)
 
 
-def measure_all(told: Told, step: int, groups: Groups) -> dict[str, Any]:
+def measure_all(told: Told, step: int, groups: Groups) -> Outcome:
     """What is bounded, between whom, and accuracy, of the decisions at a step; of those of whom it can be told."""
     labelled, counts = told.labelled, told.compared
-    accuracy = estimate(np.nan)
+    accuracy = UNTOLD
     if labelled is not None:
         n_correct = metrics.n_correct(labelled.favorable[step], labelled.totals)
         accuracy = rate(n_correct, labelled.totals.sum())
     if counts is None:
-        unknown = {"discrimination": estimate(np.nan), "ratio": estimate(np.nan)}
-        return {**unknown, "ratio_between": [], "between": [], "rates": [], "by_attribute": [], "accuracy": accuracy}
+        return Outcome(UNTOLD, UNTOLD, (), (), (), (), accuracy)
     pair = [counts.worst.high[step], counts.worst.low[step]]
     chosen, size = (counts.constraint.count_sides(table)[pair] for table in (counts.favorable[step], counts.totals))
-    return {
-        "discrimination": estimate(counts.discrimination[step], counts.interval(step)),
-        "ratio": estimate(counts.ratio[step], counts.ratio_interval(step)),
-        "ratio_between": [one_line(counts.constraint.names[side]) for side in counts.ratio_pair(step)],
-        "between": [one_line(name) for name in counts.worst_pair(step)],
-        "rates": [rate(part, whole)["value"] for part, whole in zip(chosen, size, strict=True)],
-        "by_attribute": [
-            {"name": one_line(name), "value": number(part.worst(counts.favorable[step], counts.totals).value)}
+    return Outcome(
+        discrimination=estimate(counts.discrimination[step], counts.interval(step)),
+        ratio=estimate(counts.ratio[step], counts.ratio_interval(step)),
+        ratio_between=tuple(one_line(counts.constraint.names[side]) for side in counts.ratio_pair(step)),
+        between=tuple(one_line(name) for name in counts.worst_pair(step)),
+        rates=tuple(rate(part, whole).value for part, whole in zip(chosen, size, strict=True)),
+        by_attribute=tuple(
+            OfAttribute(one_line(name), number(part.worst(counts.favorable[step], counts.totals).value))
             for name, part in counts.constraint.by_attribute(groups)
-        ],
-        "accuracy": accuracy,
-    }
+        ),
+        accuracy=accuracy,
+    )
 
 
 def one_line(text: Any) -> str:

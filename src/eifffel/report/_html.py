@@ -7,14 +7,16 @@ from eifffel._optional import import_optional
 from eifffel.report import words as _words
 from eifffel.report._audit import TABLES
 from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
+from eifffel.report._verdict import LOOKS
+from eifffel.report.facts import Point, Summary, Tradeoff, to_plain
 
 
-def render_html(summary: dict[str, Any]) -> str:
+def render_html(summary: Summary) -> str:
     """A summary as a page that opens in any browser, without a network.
 
     Parameters
     ----------
-    summary : dict
+    summary : Summary
         From `summarize` or `summarize_decisions`.
 
     Returns
@@ -47,15 +49,16 @@ def render_html(summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    charts = {}
-    if summary["path"] is not None:
-        charts["tradeoff"] = draw_tradeoff(summary)
-    if summary["changed"] is not None and _words.nobody_changed(summary) is None:
-        charts["changes"] = draw_changes(summary)
+    path, changed, charts = summary.path, summary.changed, {}
+    if path is not None:
+        charts["tradeoff"] = draw_tradeoff(path, summary.rows, summary.constraint)
+    if changed is not None and _words.nobody_changed(changed, summary.rows) is None:
+        charts["changes"] = draw_changes(changed, summary.groups)
     page: str = environment.get_template("report.html").render(
         s=summary,
         w=_words,
-        slider=None if summary["path"] is None else slider_data(summary),
+        look=LOOKS[summary.verdict.kind],
+        slider=None if path is None else slider_data(path),
         charts=charts,
         tables=[make_table(summary) for make_table in TABLES.values()],
         # From this package and from vl-convert, not from data.
@@ -66,36 +69,35 @@ def render_html(summary: dict[str, Any]) -> str:
     return page
 
 
-def slider_data(summary: dict[str, Any]) -> dict[str, Any]:
+def slider_data(path: Tradeoff) -> dict[str, Any]:
     """What the page shows for each bound: texts to be put into cells, so that nothing is computed there."""
-    path = summary["path"]
     return {
-        "start": path["chosen_bound"],
+        "start": path.chosen_bound,
         "bounds": [
-            {**bound, "text": f"{bound['bound']:g}", "met_text": "met" if bound["met"] else "NOT MET"}
-            for bound in path["bounds"]
+            {**to_plain(bound), "text": f"{bound.bound:g}", "met_text": "met" if bound.met else "NOT MET"}
+            for bound in path.bounds
         ],
-        "points": [point_cells(point) for point in path["points"]],
+        "points": [point_cells(point) for point in path.points],
     }
 
 
-def point_cells(point: dict[str, Any]) -> dict[str, str]:
+def point_cells(point: Point) -> dict[str, str]:
     """The cells of the page that a step fills, by their names."""
-    selection = point["selection"]
+    selection = point.selection
     cells = {
-        "changed_leaves": f"{point['changed_leaves']:,}",
-        "step": f"{point['step']:,}",
-        "selection_discrimination": _words.plain(selection["discrimination"], 4)
-        + ("" if selection["upper"] is None else f", at most {_words.plain(selection['upper'], 4)}"),
-        "selection_ratio": _words.plain(selection["ratio"]),
-        "selection_accuracy": _words.plain(selection["accuracy"]),
-        "discrimination": _words.fraction(point["overall"]["discrimination"]),
-        "ratio": _words.fraction(point["overall"]["ratio"]),
-        "accuracy": _words.fraction(point["overall"]["accuracy"]),
+        "changed_leaves": f"{point.changed_leaves:,}",
+        "step": f"{point.step:,}",
+        "selection_discrimination": _words.plain(selection.discrimination, 4)
+        + ("" if selection.upper is None else f", at most {_words.plain(selection.upper, 4)}"),
+        "selection_ratio": _words.plain(selection.ratio),
+        "selection_accuracy": _words.plain(selection.accuracy),
+        "discrimination": _words.fraction(point.overall.discrimination).unbroken,
+        "ratio": _words.fraction(point.overall.ratio).unbroken,
+        "accuracy": _words.fraction(point.overall.accuracy).unbroken,
     }
-    for g, group in enumerate(point["groups"]):
-        cells |= {f"{key}_{g}": _words.show_rate(key, group[key]) for key, *_ in _words.GROUP_RATES}
-    return {name: _words.unbroken(text) for name, text in cells.items()}
+    for g, rates in enumerate(point.groups):
+        cells |= {f"{rate.name}_{g}": rate.show(rates).unbroken for rate in _words.GROUP_RATES}
+    return cells
 
 
 def _template(name: str) -> str:

@@ -1,13 +1,13 @@
 """Impact ratios: for each category of each attribute, and of all at once, its rate beside the highest one."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.stats import fisher_exact
 
 from eifffel.intervals import rate_interval, ratio_interval
-from eifffel.report._estimates import SMALL_SHARE, estimate, number, one_line, people
+from eifffel.report._estimates import SMALL_SHARE, UNTOLD, estimate, number, one_line, people
+from eifffel.report.facts import Categories, Category, Impact, Scoring
 from eifffel.rows.coding import Rows
 from eifffel.rows.few import FEWEST, find_secrets, in_span
 from eifffel.rows.groups import EACH, INTERSECTION, Attribute, Groups, show_group
@@ -57,8 +57,8 @@ def measure_impact(
     score_name: str,
     *,
     tell_few: bool,
-) -> dict[str, Any]:
-    """What the tables of an audit say, as plain data.
+) -> Impact:
+    """What the tables of an audit say.
 
     Parameters
     ----------
@@ -83,14 +83,14 @@ def measure_impact(
         median = np.median(score[counted])
         above = rows.weigh_cells(score > median).sum(axis=1)
         # About half of all are above it.
-        tables = [measure_partition(part.hide_second(size), above, size) for part in partitions]
-        scoring = {"score": score_name, "median": number(median), "tables": tables}
-    return {
-        "selection": [measure_partition(part, counts, size) for part in partitions],
-        "scoring": scoring,
-        "without_group": tell_people((whole.weight == 0).sum(), tell_few=tell_few),
-        "tells_few": tell_few,
-    }
+        tables = tuple(measure_partition(part.hide_second(size), above, size) for part in partitions)
+        scoring = Scoring(score_name, number(median), tables)
+    return Impact(
+        selection=tuple(measure_partition(part, counts, size) for part in partitions),
+        scoring=scoring,
+        without_group=tell_people((whole.weight == 0).sum(), tell_few=tell_few),
+        tells_few=tell_few,
+    )
 
 
 def tell_people(n: int, *, tell_few: bool) -> int | None:
@@ -142,7 +142,7 @@ def choose_told(told: np.ndarray, wanted: np.ndarray, secret: np.ndarray, size: 
     return chosen
 
 
-def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> dict[str, Any]:
+def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> Categories:
     """The categories: their people, the share that is chosen, and its ratio to the highest share.
 
     The highest is that of a category of two percent of the people or more; of fewer, a single person makes it high or
@@ -163,36 +163,34 @@ def measure_partition(part: Partition, chosen: np.ndarray, size: np.ndarray) -> 
     categories = []
     for k in np.flatnonzero(part.whole > 0).tolist():
         pair = chosen[k], size[k], chosen[highest], size[highest]
-        ratio, p_value = estimate(np.nan), None
+        ratio, p_value = UNTOLD, None
         if compared[k]:
             interval = None if k == highest else ratio_interval(*pair)
             ratio = estimate(rates[k] / rates[highest], interval)
             p_value = None if k == highest else _fisher(*pair)
         categories.append(
-            {
-                "name": one_line(show_group(attribute.values[k])),
-                "unknown": bool(unknown[k]),
-                "rows": None if part.hidden[k] else int(size[k]),
-                "few": bool(part.hidden[k] and people(part.whole[k]) is None),
-                "share": number(size[k] / n_known) if told[k] else None,
-                "small": bool(small[k] and not unknown[k]),
-                "highest": bool(compared[k] and k == highest),
-                "below": bool(5 * pair[0] * pair[3] < 4 * pair[2] * pair[1]) if compared[k] else None,
-                "chosen": None if part.hidden[k] else int(chosen[k]),
-                "rate": estimate(np.nan)
-                if part.hidden[k]
-                else estimate(chosen[k] / size[k], rate_interval(chosen[k], size[k])),
-                "ratio": ratio,
-                "p_value": p_value,
-            }
+            Category(
+                name=one_line(show_group(attribute.values[k])),
+                unknown=bool(unknown[k]),
+                rows=None if part.hidden[k] else int(size[k]),
+                few=bool(part.hidden[k] and people(part.whole[k]) is None),
+                share=number(size[k] / n_known) if told[k] else None,
+                small=bool(small[k] and not unknown[k]),
+                highest=bool(compared[k] and k == highest),
+                below=bool(5 * pair[0] * pair[3] < 4 * pair[2] * pair[1]) if compared[k] else None,
+                chosen=None if part.hidden[k] else int(chosen[k]),
+                rate=UNTOLD if part.hidden[k] else estimate(chosen[k] / size[k], rate_interval(chosen[k], size[k])),
+                ratio=ratio,
+                p_value=p_value,
+            )
         )
-    return {
-        "attribute": one_line(attribute.name),
-        "intersection": isinstance(attribute.values[0], tuple),
-        "unknown": tell_people(part.whole[unknown].sum(), tell_few=not part.hidden[unknown].any()),
-        "higher_hidden": bool(told.any() and (all_rates[unsaid] > rates[highest]).any()),
-        "categories": categories,
-    }
+    return Categories(
+        attribute=one_line(attribute.name),
+        intersection=isinstance(attribute.values[0], tuple),
+        unknown=tell_people(part.whole[unknown].sum(), tell_few=not part.hidden[unknown].any()),
+        higher_hidden=bool(told.any() and (all_rates[unsaid] > rates[highest]).any()),
+        categories=tuple(categories),
+    )
 
 
 def _fisher(chosen: int, size: int, other: int, other_size: int) -> float | None:

@@ -9,6 +9,7 @@ from eifffel.ensembles import INFREQUENT, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.report._people import tests_sensitive, words
+from eifffel.report.facts import ChangedLeaf, ChangedLeaves
 from eifffel.report.words import MOST_COLUMNS
 from eifffel.rows.few import FEWEST
 from eifffel.rules import Rule
@@ -16,7 +17,7 @@ from eifffel.rules import Rule
 SHOWN = 15
 
 
-def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns: tuple[str, ...]) -> dict[str, Any]:
+def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns: tuple[str, ...]) -> ChangedLeaves:
     """The leaves changed at a step, those with the largest effect first.
 
     A leaf with fewer than `FEWEST` scoring rows is counted and not described; of one that is, a group with fewer is not
@@ -38,40 +39,32 @@ def summarize_leaves(path: FairnessPath, step: int, X: Any, *, sensitive_columns
     # Not both the sum and its parts, or those of several attributes: what is not told could be reckoned from them.
     by_group = len(path.grouping.attributes) == 1 and per_group.shape[1] <= MOST_COLUMNS
     texts, marks = _rules(path, step, shown, X, sensitive_columns)
-    return {
-        "n_leaves": view.n_leaves,
-        "n_trees": view.n_trees,
-        "n_changed": len(flips),
-        "n_hidden": int((~describable).sum()),
-        "n_more": int(describable.sum()) - len(shown),
-        "shown": [
-            {
-                "tree": int(flips["tree"][k]),
-                "leaf": int(flips["leaf"][k]),
-                "rule": text,
-                "before": float(flips["before"][k]),
-                "after": float(flips["after"][k]),
-                **_count_rows(in_leaf[k], per_group[k], share[k], hidden, by_group=by_group),
-                "tests_sensitive": mark,
-            }
-            for k, text, mark in zip(shown.tolist(), texts, marks, strict=True)
-        ],
-    }
-
-
-def _count_rows(
-    in_leaf: int, per_group: np.ndarray, share: float, hidden: np.ndarray, *, by_group: bool
-) -> dict[str, Any]:
-    """Scoring rows in a leaf and its effect on them, by group or of all."""
-    if not by_group:
-        return {"rows": [], "effect": [], "all_rows": int(in_leaf), "all_effect": float(in_leaf * share)}
-    told = [not hide and (n >= FEWEST or n == 0) for n, hide in zip(per_group, hidden, strict=True)]
-    return {
-        "rows": [int(n) if tell else None for n, tell in zip(per_group, told, strict=True)],
-        "effect": [float(n * share) if tell else None for n, tell in zip(per_group, told, strict=True)],
-        "all_rows": None,
-        "all_effect": None,
-    }
+    told = ~hidden & ((per_group >= FEWEST) | (per_group == 0))
+    leaves = []
+    for k, text, mark in zip(shown.tolist(), texts, marks, strict=True):
+        n_rows = [int(n) if tell else None for n, tell in zip(per_group[k], told[k], strict=True) if by_group]
+        leaves.append(
+            ChangedLeaf(
+                tree=int(flips["tree"][k]),
+                leaf=int(flips["leaf"][k]),
+                rule=text,
+                before=float(flips["before"][k]),
+                after=float(flips["after"][k]),
+                rows=tuple(n_rows),
+                effect=tuple(None if n is None else float(n * share[k]) for n in n_rows),
+                all_rows=None if by_group else int(in_leaf[k]),
+                all_effect=None if by_group else float(in_leaf[k] * share[k]),
+                tests_sensitive=mark,
+            )
+        )
+    return ChangedLeaves(
+        n_leaves=view.n_leaves,
+        n_trees=view.n_trees,
+        n_changed=len(flips),
+        n_hidden=int((~describable).sum()),
+        n_more=int(describable.sum()) - len(shown),
+        shown=tuple(leaves),
+    )
 
 
 def _rules(

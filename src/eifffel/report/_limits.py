@@ -30,6 +30,6 @@ UNSAID = {
 }
 
 
-def list_limits(constraint: str, *, edited: bool) -> list[str]:
+def list_limits(constraint: str, *, edited: bool) -> tuple[str, ...]:
     """What is to be said with any number, of a model that was edited or of decisions as they came."""
-    return [ALWAYS, UNSAID[constraint], *(OF_EDITS if edited else ()), NO_ADVICE]
+    return (ALWAYS, UNSAID[constraint], *(OF_EDITS if edited else ()), NO_ADVICE)

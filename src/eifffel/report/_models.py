@@ -15,6 +15,7 @@ from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
 from eifffel.record import undo
 from eifffel.report._estimates import number
+from eifffel.report.facts import Calibration, Digests, Made, Model, ModelDigests
 from eifffel.rows.coding import Coding, Rows
 from eifffel.rows.labels import check_binary_labels
 from eifffel.selection import Selection, check_own
@@ -85,7 +86,7 @@ def score(model: Any, X: Any, coding: Coding) -> np.ndarray | None:
 
 def measure_calibration(
     before: np.ndarray | None, after: np.ndarray | None, rows: Rows, labelled: np.ndarray | None
-) -> Record | None:
+) -> Calibration | None:
     """Brier scores of probabilities before and after an edit, where there are any and labels are known.
 
     Of people of the ``labelled`` groups alone, of whom labels are told, if there are such.
@@ -94,14 +95,14 @@ def measure_calibration(
         return None
     inside = (rows.weight > 0) & labelled[rows.group]
     label = rows.label[inside] == 1
-    scores = {"before": before, "after": after}
-    return {
-        when: None if chance is None else number(brier_score_loss(label, np.clip(chance[inside], 0, 1)))
-        for when, chance in scores.items()
-    }
+    scores = [
+        None if chance is None else number(brier_score_loss(label, np.clip(chance[inside], 0, 1)))
+        for chance in (before, after)
+    ]
+    return Calibration(*scores)
 
 
-def describe_model(model: Any, record: Record | None) -> Record:
+def describe_model(model: Any, record: Record | None) -> Model:
     """What a report says of a model itself."""
     around = Around(model)
     view: EnsembleView | None
@@ -110,20 +111,22 @@ def describe_model(model: Any, record: Record | None) -> Record:
     except (UnsupportedModelError, ValueError):  # it can be measured all the same
         view = None
     kinds = [type(layer.model).__name__ for layer in around.layers] + [type(around.ensemble).__name__]
-    digests = record["digests"] if record is not None else {"before": None, "after": view and view.digests}
-    return {
-        "kind": " of ".join(kinds),
-        "n_trees": None if view is None else view.n_trees,
-        "n_leaves": None if view is None else view.n_leaves,
-        "edited": record is not None,
-        "strategy": None if record is None else record["strategy"],
-        "direction": None if record is None else record["direction"],
-        "scale": None if record is None else number(record["scale"]),
-        "digests": digests,
-    }
+    digests = (None, None if view is None else view.digests)
+    if record is not None:
+        digests = record["digests"]["before"], record["digests"]["after"]
+    return Model(
+        kind=" of ".join(kinds),
+        n_trees=None if view is None else view.n_trees,
+        n_leaves=None if view is None else view.n_leaves,
+        edited=record is not None,
+        strategy=None if record is None else record["strategy"],
+        direction=None if record is None else record["direction"],
+        scale=None if record is None else number(record["scale"]),
+        digests=ModelDigests(*(None if known is None else Digests(**known) for known in digests)),
+    )
 
 
-def tell_making(model: Any = None) -> Record:
+def tell_making(model: Any = None) -> Made:
     """When a report was made, and with which versions."""
     versions = {
         "eifffel": __version__,
@@ -134,4 +137,4 @@ def tell_making(model: Any = None) -> Record:
     library = type(Around(model).ensemble).__module__.partition(".")[0]
     if library not in ("sklearn", "eifffel", "builtins"):
         versions[library] = str(getattr(__import__(library), "__version__", "unknown"))
-    return {"at": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+    return Made(datetime.now(UTC).isoformat(timespec="seconds"), versions)

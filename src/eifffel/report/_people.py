@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 from eifffel._validation import is_missing, named_columns
 from eifffel.ensembles import INFREQUENT, Column, plain_columns, view_ensemble
 from eifffel.report._estimates import one_line
+from eifffel.report.facts import Changed, ChangedGroup, ChangedRule
 from eifffel.rows.coding import Rows
 from eifffel.rows.few import FEWEST
 from eifffel.rows.groups import Groups
@@ -47,7 +48,7 @@ def summarize_changes(
     X: Any,
     *,
     sensitive_columns: tuple[str, ...],
-) -> dict[str, Any]:
+) -> Changed:
     """Who gains and who loses a favourable decision, of those who are described.
 
     Parameters
@@ -61,15 +62,14 @@ def summarize_changes(
     """
     known = rows.weight > 0
     gained, lost = ~before & after & known, before & ~after & known
-    counted = {"rows": None, "gained": gained, "lost": lost}
-    of_group = {what: groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for what, chosen in counted.items()}
-    return {
-        "groups": [
-            {what: int(counts[g]) if n_rows else None for what, counts in of_group.items()}
-            for g, n_rows in enumerate(of_group["rows"].tolist())
-        ],
-        **_describe_changes(gained[known], lost[known], _only(as_numbers(X), known), sensitive_columns),
-    }
+    of_group = [groups.count_compared(rows.weigh_cells(chosen)).sum(axis=1) for chosen in (None, gained, lost)]
+    counts = np.stack(of_group, axis=1).tolist()
+    rules, n_hidden = _describe_changes(gained[known], lost[known], _only(as_numbers(X), known), sensitive_columns)
+    return Changed(
+        groups=tuple(ChangedGroup(*map(int, own)) if own[0] else ChangedGroup(None, None, None) for own in counts),
+        rules=tuple(rules),
+        n_rules_hidden=n_hidden,
+    )
 
 
 def _only(table: Table, inside: np.ndarray) -> Table:
@@ -78,28 +78,29 @@ def _only(table: Table, inside: np.ndarray) -> Table:
 
 def _describe_changes(
     gained: np.ndarray, lost: np.ndarray, table: Table, sensitive_columns: tuple[str, ...]
-) -> dict[str, Any]:
+) -> tuple[list[ChangedRule], int]:
+    """Rules of where decisions changed, and how many are not told, for they are about fewer than ten people."""
     changed = gained | lost
     if not changed.any() or changed.all():
-        return {"rules": [], "n_rules_hidden": 0}
+        return [], 0
     tree = DecisionTreeClassifier(max_depth=DEPTH, min_samples_leaf=FEWEST, random_state=0).fit(table.values, changed)
     view = view_ensemble(tree)
     leaf = view.apply(view.check_rows(table.values))[0]
     rules = read_rules(view, np.arange(view.n_leaves), [""] * view.n_leaves, table.columns)
     sizes = np.bincount(leaf, minlength=view.n_leaves)
-    described: list[dict[str, Any]] = [
-        {
-            "rule": words(rule, table.missing),
-            "rows": int(sizes[k]),
-            "gained": int(gained[leaf == k].sum()),
-            "lost": int(lost[leaf == k].sum()),
-            "tests_sensitive": tests_sensitive(rule, sensitive_columns),
-        }
+    described = [
+        ChangedRule(
+            rule=words(rule, table.missing),
+            rows=int(sizes[k]),
+            gained=int(gained[leaf == k].sum()),
+            lost=int(lost[leaf == k].sum()),
+            tests_sensitive=tests_sensitive(rule, sensitive_columns),
+        )
         for k, rule in enumerate(rules)
         if sizes[k] >= FEWEST
     ]
-    described.sort(key=lambda rule: -(rule["gained"] + rule["lost"]) / rule["rows"])
-    return {"rules": described, "n_rules_hidden": int((sizes < FEWEST).sum())}
+    described.sort(key=lambda rule: -(rule.gained + rule.lost) / rule.rows)
+    return described, int((sizes < FEWEST).sum())
 
 
 def words(rule: Rule, missing: np.ndarray) -> str:

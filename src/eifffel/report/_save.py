@@ -11,18 +11,19 @@ from typing import Any
 from eifffel._validation import check_choice
 from eifffel._writing import check_target, write_whole
 from eifffel.report._audit import TABLES
-from eifffel.report._blocks import AuditTable, decided_by
+from eifffel.report._blocks import AuditTable, Record, decided_by
 from eifffel.report._html import render_html
 from eifffel.report._limits import NO_ADVICE
 from eifffel.report._markdown import render_markdown, table_lines
+from eifffel.report.facts import Summary, to_plain
 
 
-def render_json(summary: dict[str, Any]) -> str:
+def render_json(summary: Summary) -> str:
     """A summary as JSON, as `schema` describes it."""
-    return json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(summary.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-RENDERERS: dict[str, Callable[[dict[str, Any]], str]] = {
+RENDERERS: dict[str, Callable[[Summary], str]] = {
     ".html": render_html,
     ".md": render_markdown,
     ".json": render_json,
@@ -35,12 +36,12 @@ def check_report_name(path: str | Path) -> None:
         raise ValueError(f"a report must end in {', '.join(RENDERERS)}, got '{path}'; rename it")
 
 
-def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = False) -> None:
+def save_report(summary: Summary, path: str | Path, *, overwrite: bool = False) -> None:
     """Write a report: a self-contained page (.html), Markdown (.md) or the summary itself (.json), by its name.
 
     Parameters
     ----------
-    summary : dict
+    summary : Summary
         From `summarize` or `summarize_decisions`.
     path : str or Path
         It is written under a temporary name and renamed.
@@ -70,17 +71,17 @@ def save_report(summary: dict[str, Any], path: str | Path, *, overwrite: bool = 
     write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary), overwrite=overwrite)
 
 
-def _table_markdown(summary: dict[str, Any], audit: AuditTable) -> str:
+def _table_markdown(summary: Summary, audit: AuditTable) -> str:
     return "\n".join(table_lines(audit))
 
 
-def _table_csv(summary: dict[str, Any], audit: AuditTable) -> str:
+def _table_csv(summary: Summary, audit: AuditTable) -> str:
     """One line for each record, numbers as they are."""
-    records = [{"table": block.heading} | record for block in audit.blocks for record in block.records]
-    said = {
-        "measured_on": f"{summary['rows']['n']} {summary['rows']['name']}",
+    records: list[Record] = [{"table": block.heading, **record} for block in audit.blocks for record in block.records]
+    said: Record = {
+        "measured_on": f"{summary.rows.n} {summary.rows.name}",
         "decided_by": decided_by(summary),
-        "favorable": summary["favorable"],
+        "favorable": summary.favorable,
         "note": NO_ADVICE,
     }
     names = list(dict.fromkeys([*(name for record in records for name in record), *said]))
@@ -97,20 +98,20 @@ def _cell(value: Any) -> Any:
     return f"'{value}" if is_formula else value
 
 
-def _table_json(summary: dict[str, Any], audit: AuditTable) -> str:
+def _table_json(summary: Summary, audit: AuditTable) -> str:
     content = {
         "table": audit.name,
         "title": audit.title,
-        "rows": summary["rows"],
-        "favorable": summary["favorable"],
-        "sensitive": summary["sensitive"],
+        "rows": to_plain(summary.rows),
+        "favorable": summary.favorable,
+        "sensitive": summary.sensitive,
         "blocks": [{"heading": block.heading, "records": block.records} for block in audit.blocks],
         "notes": audit.notes,
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-TABLE_RENDERERS: dict[str, Callable[[dict[str, Any], AuditTable], str]] = {
+TABLE_RENDERERS: dict[str, Callable[[Summary, AuditTable], str]] = {
     ".md": _table_markdown,
     ".csv": _table_csv,
     ".json": _table_json,
@@ -126,12 +127,12 @@ def check_audit_name(path: str | Path) -> None:
         )
 
 
-def render_table(summary: dict[str, Any], name: str, ending: str = ".md") -> str:
+def render_table(summary: Summary, name: str, ending: str = ".md") -> str:
     """A table that auditors ask for, as Markdown, CSV or JSON.
 
     Parameters
     ----------
-    summary : dict
+    summary : Summary
         From `summarize` or `summarize_decisions`.
     name : {"four-fifths", "ll144", "model-card"}
         Ratios to the highest rate, with intervals and tests; the layouts of New York City's Local Law 144; or a model
@@ -156,7 +157,7 @@ def render_table(summary: dict[str, Any], name: str, ending: str = ".md") -> str
     return TABLE_RENDERERS[ending](summary, TABLES[name](summary))
 
 
-def save_table(summary: dict[str, Any], name: str, path: str | Path, *, overwrite: bool = False) -> None:
+def save_table(summary: Summary, name: str, path: str | Path, *, overwrite: bool = False) -> None:
     """Write what `render_table` gives; the ending of the name says in which form.
 
     Parameters

@@ -1,6 +1,7 @@
 """summarize: a model, or decisions, and rows -> everything that a report says, as plain data."""
 
 import json
+from dataclasses import fields, replace
 from importlib.resources import files
 from typing import Any
 
@@ -24,7 +25,6 @@ from eifffel.report._compared import find_constraint, find_groups, find_labels
 from eifffel.report._decided import Decided, describe_decided
 from eifffel.report._estimates import number, one_line
 from eifffel.report._leaves import summarize_leaves
-from eifffel.report._limits import list_limits
 from eifffel.report._models import (
     check_of_path,
     decide,
@@ -38,31 +38,15 @@ from eifffel.report._models import (
 from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import write_verdict
+from eifffel.report.facts import About, ChosenStep, Model, ModelDigests, Summary, read
 from eifffel.rows.coding import Coding
 from eifffel.rows.kinds import find_overlap, see_rows
 from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
 from eifffel.selection import Selection, check_one_bound
 
-SCHEMA_NAME = "eifffel-report-5"
-ABOUT = (
-    "intended_use",
-    "not_for",
-    "owner",
-    "data_source",
-    "data",
-    "split",
-    "test_size",
-    "seed",
-    "trained_on",
-    "model_file",
-    "command",
-)
-
 # More are not spelt out.
 LABELS_NAMED = 8
-
-Summary = dict[str, Any]
 
 
 def schema() -> dict[str, Any]:
@@ -76,7 +60,7 @@ def schema() -> dict[str, Any]:
     --------
     >>> from eifffel.report import schema, summarize_decisions
     >>> summary = summarize_decisions(["yes", "no"] * 20, sensitive_features=["f", "f", "m", "m"] * 10, favorable="yes")
-    >>> sorted(summary) == sorted(schema()["properties"])
+    >>> sorted(summary.to_dict()) == sorted(schema()["properties"])
     True
     """
     text = files("eifffel.report").joinpath("schema.json").read_text(encoding="utf-8")
@@ -107,7 +91,7 @@ def summarize(
     about: dict[str, Any] | None = None,
     tell_few: bool = False,
 ) -> Summary:
-    """Everything that a report says of a model, as plain data that `render_html` and `render_markdown` take.
+    """Everything that a report says of a model, which `render_html` and `render_markdown` show.
 
     Parameters
     ----------
@@ -142,8 +126,8 @@ def summarize(
 
     Returns
     -------
-    dict
-        As `schema` describes it. It holds counts and rates, no rows, and no rule about fewer than ten of them.
+    Summary
+        It holds counts and rates, no rows, and no rule about fewer than ten of them.
 
     Raises
     ------
@@ -166,7 +150,7 @@ def summarize(
     >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.05, random_state=0)
     >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
     >>> summary = summarize(clf, new.data, new.target, sensitive_features=new.sensitive, rows="test rows")
-    >>> [group["rows"] for group in summary["groups"]]
+    >>> [group.rows for group in summary.groups]
     [399, 601]
     """
     _check_asked(epsilon, ratio, about)
@@ -205,22 +189,24 @@ def summarize(
         decided = decided.turn()
     decided = decided.on_rows(rows)
     labelled = decided.count(rows).labelled
-    summary = {
-        **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
-        "schema": SCHEMA_NAME,
-        "sensitive_among_features": bool(sensitive_columns),
-        "selection": _asked(selection, record if known else None),
-        "path": None,
-        "changed": None,
-        "leaves": None,
-        "model": describe_model(model, record),
-        "calibration": measure_calibration(*chances, decided.rows, None if labelled is None else labelled.n_rows > 0),
-        "made": tell_making(model),
-        "about": _tell_about(about),
-        "limits": list_limits(asked.name, edited=decided.before is not None),
-    }
+    measured = describe_decided(
+        decided,
+        rows,
+        favorable=name,
+        unfavorable=other,
+        sensitive=sensitive_name,
+        model=describe_model(model, record),
+        made=tell_making(model),
+        about=_tell_about(about),
+    )
+    measured = replace(
+        measured,
+        sensitive_among_features=bool(sensitive_columns),
+        selection=_asked(selection, record if known else None),
+        calibration=measure_calibration(*chances, decided.rows, None if labelled is None else labelled.n_rows > 0),
+    )
     if decided.before is not None:
-        summary["changed"] = summarize_changes(
+        changed = summarize_changes(
             decided.before,
             decided.after,
             decided.rows,
@@ -228,15 +214,19 @@ def summarize(
             X,
             sensitive_columns=tuple(sensitive_columns),
         )
+        measured = replace(measured, changed=changed)
     if path is not None and selection is not None:
         if asked.name == path.constraint.name:  # of another constraint it would be another path
-            summary["path"] = summarize_path(path, path.measure(X, y, sensitive_features), selection)
+            tradeoff = summarize_path(path, path.measure(X, y, sensitive_features), selection)
+            measured = replace(measured, path=tradeoff)
         kinds = see_rows(X, view_ensemble(path.model, favorable=path.favorable).check_rows(X))
-        summary["rows"]["seen"] = find_overlap(kinds, path.scored) > 0
-        summary["rows"]["chose"] = find_overlap(kinds, selection.kinds) > 0
-        summary["leaves"] = summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns))
-    summary["verdict"] = write_verdict(summary, epsilon, ratio)
-    return summary
+        seen, chose = (bool(find_overlap(kinds, other) > 0) for other in (path.scored, selection.kinds))
+        measured = replace(
+            measured,
+            rows=replace(measured.rows, seen=seen, chose=chose),
+            leaves=summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns)),
+        )
+    return Summary.of(measured, write_verdict(measured, epsilon, ratio))
 
 
 def summarize_decisions(
@@ -281,8 +271,7 @@ def summarize_decisions(
 
     Returns
     -------
-    dict
-        As `schema` describes it.
+    Summary
 
     Examples
     --------
@@ -290,7 +279,7 @@ def summarize_decisions(
     >>> summary = summarize_decisions(
     ...     ["yes", "no", "yes", "yes"] * 10, sensitive_features=["f", "f", "m", "m"] * 10, favorable="yes"
     ... )
-    >>> [(group["name"], group["after"]["selection_rate"]["value"]) for group in summary["groups"]]
+    >>> [(group.name, group.after.selection_rate.value) for group in summary.groups]
     [('f', 0.5), ('m', 1.0)]
     """
     _check_asked(epsilon, ratio, about)
@@ -307,35 +296,29 @@ def summarize_decisions(
     decided = Decided(groups, asked, encoded, encoded, None, chosen, numbers, one_line(score_name), tell_few)
     decided = decided.described().turn().on_rows(rows)
     name, other = (_list_labels(labels) for labels in sets)
-    summary = {
-        **describe_decided(decided, rows, favorable=name, unfavorable=other, sensitive=sensitive_name),
-        "schema": SCHEMA_NAME,
-        "sensitive_among_features": None,
-        **dict.fromkeys(("selection", "path", "changed", "leaves", "calibration")),
-        "model": {
-            "kind": one_line(decided_by),
-            **dict.fromkeys(("n_trees", "n_leaves", "strategy", "direction", "scale")),
-            "edited": False,
-            "digests": {"before": None, "after": None},
-        },
-        "made": tell_making(),
-        "about": _tell_about(about),
-        "limits": list_limits(asked.name, edited=False),
-    }
-    summary["verdict"] = write_verdict(summary, epsilon, ratio)
-    return summary
+    measured = describe_decided(
+        decided,
+        rows,
+        favorable=name,
+        unfavorable=other,
+        sensitive=sensitive_name,
+        model=Model(one_line(decided_by), None, None, False, None, None, None, ModelDigests(None, None)),
+        made=tell_making(),
+        about=_tell_about(about),
+    )
+    return Summary.of(measured, write_verdict(measured, epsilon, ratio))
 
 
 def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, Any] | None) -> None:
     check_fraction("epsilon", epsilon, optional=True)
     check_one_bound(epsilon, ratio)
     for name in about or {}:
-        check_choice("about", name, ABOUT)
+        check_choice("about", name, [field.name for field in fields(About)])
 
 
-def _tell_about(about: dict[str, Any] | None) -> dict[str, Any]:
-    told = {name: one_line(value) if isinstance(value, str) else value for name, value in (about or {}).items()}
-    return {**dict.fromkeys(ABOUT), **told}
+def _tell_about(about: dict[str, Any] | None) -> About:
+    given = (about or {}).items()
+    return read({name: one_line(told) if isinstance(told, str) else told for name, told in given}, About)
 
 
 def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> LabelSets:
@@ -374,12 +357,11 @@ def _read_scores(scores: Any, n_rows: int) -> np.ndarray:
     return numbers
 
 
-def _asked(selection: Selection | None, record: dict[str, Any] | None) -> dict[str, Any] | None:
+def _asked(selection: Selection | None, record: dict[str, Any] | None) -> ChosenStep | None:
     """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
-    if selection is not None:
-        return dict(_plain(selection.told()))
     stored = None if record is None else record["selection"]
-    return None if stored is None else {"shortfall": None, **_plain(stored)}  # an older record has none
+    told = stored if selection is None else selection.told()
+    return None if told is None else read(_plain(told), ChosenStep)
 
 
 def _name_labels(coding: Coding) -> tuple[str, str]:

@@ -1,13 +1,12 @@
 """The path in a report: the steps that some bound selects, measured on the rows of the report."""
 
-from typing import Any
-
 import numpy as np
 
 from eifffel.objective import name_loss
 from eifffel.path import FairnessPath
 from eifffel.path_counts import PathCounts
 from eifffel.report._estimates import measure_all, measure_groups, number
+from eifffel.report.facts import AtChoice, Bound, NamedRows, Point, Tradeoff
 from eifffel.selecting import choose_step
 from eifffel.selection import Selection
 from eifffel.telling import Told, tell
@@ -16,7 +15,7 @@ from eifffel.telling import Told, tell
 STEPS = {"epsilon": 0.001, "ratio": 0.005}
 
 
-def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Selection) -> dict[str, Any] | None:
+def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Selection) -> Tradeoff | None:
     """The steps that bounds select on the selection rows, and what they do to the rows of the report.
 
     Of people who are described, on both; ``None`` where that leaves nobody to choose by.
@@ -34,23 +33,20 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
     steps = sorted({step for step, _ in chosen} | {0, selection.step})
     place = {step: k for k, step in enumerate(steps)}
     here = tell(measured.counts, path.grouping)
-    return {
-        "strategy": path.strategy,
-        "n_steps": path.n_steps,
-        "rule": selection.rule,
-        "alpha": selection.alpha,
-        "confidence": selection.confidence,
-        "loss": name_loss(selection.objective),
-        "chosen_on": {"rows": selection.discrimination_rows, "n": int(chosen_on.decided.n_rows.sum())},
-        "accuracy_on": {"rows": accuracy_counts.rows, "n": int(accuracy_counts.n_rows.sum())},
-        "kind": kind,
-        "chosen_bound": own,
-        "bounds": [
-            {"bound": bound, "point": place[step], "met": met}
-            for bound, (step, met) in zip(bounds, chosen, strict=True)
-        ],
-        "points": [_point(path, here, counts, accuracy_counts, step, selection.confidence) for step in steps],
-    }
+    return Tradeoff(
+        strategy=path.strategy,
+        n_steps=path.n_steps,
+        rule=selection.rule,
+        alpha=selection.alpha,
+        confidence=selection.confidence,
+        loss=name_loss(selection.objective),
+        chosen_on=NamedRows(selection.discrimination_rows, int(chosen_on.decided.n_rows.sum())),
+        accuracy_on=NamedRows(accuracy_counts.rows, int(accuracy_counts.n_rows.sum())),
+        kind=kind,
+        chosen_bound=own,
+        bounds=tuple(Bound(bound, place[step], met) for bound, (step, met) in zip(bounds, chosen, strict=True)),
+        points=tuple(_point(path, here, counts, accuracy_counts, step, selection.confidence) for step in steps),
+    )
 
 
 def _has_objective(counts: PathCounts, selection: Selection) -> bool:
@@ -92,19 +88,19 @@ def _point(
     accuracy_counts: PathCounts,
     step: int,
     confidence: float | None,
-) -> dict[str, Any]:
+) -> Point:
     constraint = path.counts.constraint if here.compared is None else here.compared.constraint
-    return {
-        "step": step,
-        "position": number(path.positions[step]),
-        "changed_leaves": path.n_flips(step),
-        "selection": {
-            "discrimination": number(chosen.discrimination[step]),
-            "ratio": number(chosen.ratio[step]),
-            "accuracy": number(accuracy_counts.objective("accuracy")[step]),
-            "accuracy_drop": number(accuracy_counts.drop("accuracy")[step]),
-            "upper": None if confidence is None else number(chosen.limits(confidence)[step]),
-        },
-        "overall": measure_all(here, step, path.grouping),
-        "groups": measure_groups(here, step, path.grouping, constraint),
-    }
+    return Point(
+        step=step,
+        position=float(path.positions[step]),
+        changed_leaves=path.n_flips(step),
+        selection=AtChoice(
+            discrimination=float(chosen.discrimination[step]),
+            ratio=number(chosen.ratio[step]),
+            accuracy=float(accuracy_counts.objective("accuracy")[step]),
+            accuracy_drop=float(accuracy_counts.drop("accuracy")[step]),
+            upper=None if confidence is None else number(chosen.limits(confidence)[step]),
+        ),
+        overall=measure_all(here, step, path.grouping),
+        groups=measure_groups(here, step, path.grouping, constraint),
+    )
