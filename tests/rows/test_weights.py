@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
@@ -40,6 +40,7 @@ def finest(largest, n_rows):
 
 
 @settings(max_examples=300)
+@example([3.0, 3.0 * 2**61])  # which three divides, and no power of two of those that would do
 @given(st.lists(st.one_of(st.just(0.0), positive, st.floats(0.5, 10)), min_size=2, max_size=8).filter(any))
 def test_weights_are_counted_to_within_a_thousandth_or_refused(weights):
     exact = [Fraction(weight) for weight in weights]

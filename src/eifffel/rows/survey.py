@@ -1,6 +1,7 @@
 """Survey: what rows hold, before any model sees them: groups, labels and weights, and how many there are of each."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from math import frexp, ldexp, prod
 from typing import Any, NamedTuple
@@ -51,7 +52,12 @@ class WeightScale(NamedTuple):
 
         Whole or equal weights so become small integers, with which scoring is exact.
         """
-        return max(self.divisor, self._finest)
+        return self.divisor if self._counts_exactly else self._finest
+
+    @property
+    def _counts_exactly(self) -> bool:
+        """Whether sums of all rows fit 63 bits in units of what divides all weights."""
+        return Fraction(self.largest) * self.n_rows <= Fraction(self.divisor) * 2**62
 
     @property
     def _finest(self) -> float:
@@ -71,7 +77,7 @@ class WeightScale(NamedTuple):
             raise ValueError(f"{what} is zero for every row")
         ranges = f"{what} ranges from {self.smallest:.6g} to {self.largest:.6g}"
         least = LEAST_UNITS * self._finest
-        if self.divisor < self._finest and self.smallest < least:
+        if not self._counts_exactly and self.smallest < least:
             raise ValueError(
                 f"{ranges}; beside weights that large, of {self.n_rows} rows, those from {least:.6g} on can be counted "
                 "to within a thousandth of themselves. Make the largest smaller, or give rows that hardly count a "
