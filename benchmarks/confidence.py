@@ -128,7 +128,7 @@ def make_population(
             paths[strategy] = trace_path(
                 forest, *train[:2], sensitive_features=train[2], strategy=strategy, select_on=people
             )
-    privileged = paths["leaf"].groups[1]
+    privileged = paths["leaf"].privileged
     score = forest.predict_proba(X)[:, 1]
     return Population(title, X, y, (group == privileged).astype(np.uint8), score, paths, len(train[1]))
 

@@ -39,7 +39,7 @@ tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0).
 
 path = trace_path(tree, X, y, sensitive_features=gender, strategy="leaf")
 leaf, rule = path.flips(1)[0], path.rules(1, NAMES)[0]
-print(f"{rule}\nunprivileged: {path.groups[0]}, privileged: {path.groups[1]}; people in the leaf:")
+print(f"{rule}\nprivileged: {path.privileged}; people in the leaf:")
 for cell in path.cell_names:
     print(f"{cell:>26} {leaf[cell]:>3}")
 

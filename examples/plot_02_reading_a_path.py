@@ -44,7 +44,8 @@ display = path.plot(epsilon=0.05)
 
 choice = path.select(epsilon=0.05)
 print(f"step {choice.step}: {path.n_flips(choice.step):,} leaves flipped; met: {choice.met}")
-print(f"measured on {choice.n_discrimination_rows:,} {choice.discrimination_rows}: {choice.n_rows} of {path.groups}")
+groups = path.grouping.compared
+print(f"measured on {choice.n_discrimination_rows:,} {choice.discrimination_rows}: {choice.n_rows} of {groups}")
 print(f"rates of favourable decisions: {np.round(choice.selection_rates, 4)}")
 print(f"discrimination, the second rate minus the first: {choice.discrimination:.4f}")
 print("  95% interval of it: {:.4f} to {:.4f}".format(*choice.interval))

@@ -29,7 +29,7 @@ path = trace_path(
     select_on=(held_out.data, held_out.target, held_out.sensitive),
 )
 choice = path.select(epsilon=0.02)
-fair = path.model_at(choice.step)
+fair = path.model_at(choice)
 print(
     f"on the {choice.discrimination_rows}: discrimination {path.discrimination[0]:.4f} -> {choice.discrimination:.4f},"
 )

@@ -56,7 +56,7 @@ def train_edit_audit(client, folder):
     names = {"y": "hired", "sensitive_features": "gender"}
     path = eifffel.dask.trace_path(model, training, select_on=(held_out, "hired", "gender"), **names)
     choice = path.select(epsilon=0.05, confidence=0.95)
-    fair = path.model_at(choice.step)
+    fair = path.model_at(choice)
     audited = eifffel.dask.measure_path(path, later, **names)
     decided = later.map_partitions(lambda part: part.assign(decided=fair.predict(part[features])))
     return path, choice, fair, audited, decided.groupby("gender")["decided"].mean().compute()

@@ -62,7 +62,7 @@ for name, path in paths.items():
 
 path = paths["best first"]
 choice = path.select(epsilon=0.05, confidence=0.95)
-fair = path.model_at(choice.step)
+fair = path.model_at(choice)
 summary = summarize(fair, *later[:2], sensitive_features=later[2], path=path, selection=choice, rows="later applicants")
 print(type(fair).__name__, summary.model.strategy, summary.verdict.sentence, sep="\n")
 

@@ -38,7 +38,7 @@ print("on test rows  leaves  relabelled    discrimination          accuracy")
 for name, tree in trees.items():
     path = trace_path(tree, X, y, sensitive_features=s, strategy="leaf")
     choice = path.select(epsilon=0.05, rule="paper")
-    relabelled = path.model_at(choice.step)
+    relabelled = path.model_at(choice)
     told = []
     for metric in ("discrimination", "accuracy"):
         for each in (tree, relabelled):

@@ -18,6 +18,12 @@ def two_groups(unprivileged: Any = 0, privileged: Any = 1) -> Groups:
     return Groups(((unprivileged, privileged),), ("",), privileged=(1,))
 
 
+def roles(path: FairnessPath) -> tuple[Any, Any]:
+    """The unprivileged and the privileged of two groups."""
+    (unprivileged,) = set(path.groups) - {path.privileged}
+    return unprivileged, path.privileged
+
+
 def parity(groups: Groups | None = None) -> Constraint:
     """Demographic parity, of two groups unless others are given."""
     return make_constraint("demographic_parity", two_groups() if groups is None else groups)

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from draws import people
 from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, SeenRowsWarning, UnsupportedModelError, trace_path
-from eifffel.tracing import trace_batches
+from eifffel.tracing import Tracing, trace_rows
 from grouped import GroupedByRow
 
 X, y, s = people(600, seed=0)
@@ -93,21 +93,20 @@ def test_the_papers_rule_on_the_training_rows_needs_no_warning():
 
 
 def test_every_parameter_reaches_the_path(monkeypatch):
-    given = {}
+    given = []
 
-    def spy(*args, **kwargs):
-        given.update(kwargs)
-        return trace_batches(*args, **kwargs)
+    def spy(*args):
+        given.extend(args)
+        return trace_rows(*args)
 
-    monkeypatch.setattr("eifffel.classifier.trace_batches", spy)
+    monkeypatch.setattr("eifffel.classifier.trace_rows", spy)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         clf = fit(strategy="tree", privileged=0, favorable=0, n_jobs=2, verbose=1, rule="paper", min_group_rows=7)
-    expected = {"strategy": "tree", "favorable": 0, "n_jobs": 2, "verbose": 1, "min_group_rows": 7}
-    expected |= {"constraint": "demographic_parity", "direction": "any"}
-    assert {name: given[name] for name in expected} == expected
-    assert given["groups"].privileged == (0,)
-    assert (clf.path_.strategy, clf.path_.groups, clf.path_.favorable) == ("tree", (1, 0), 0)
+    *_, compared, tracing = given
+    assert (compared.favorable, compared.groups.privileged, compared.constraint.min_rows) == (0, (0,), 7)
+    assert tracing == Tracing("tree", "any", monotone={}, n_jobs=2, verbose=1, trained_here=True, one_table=True)
+    assert (clf.path_.strategy, clf.path_.privileged, clf.path_.favorable) == ("tree", 0, 0)
     assert clf.selection_.rule == "paper"
 
 
@@ -181,7 +180,7 @@ def test_a_frozen_model_takes_no_fit_parameters():
 
 def test_at_gives_another_bound_without_refitting(monkeypatch):
     clf = fit()
-    monkeypatch.setattr("eifffel.classifier.trace_batches", None)
+    monkeypatch.setattr("eifffel.classifier.trace_rows", None)
     other = clf.at(epsilon=0.02)
     assert other.path_ is clf.path_
     assert other.selection_ == clf.path_.select(epsilon=0.02)

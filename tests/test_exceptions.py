@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from eifffel._validation import check_choice, check_confidence, check_fraction, check_n_jobs, check_number
+from eifffel.bounds import check_one_bound
 from eifffel.exceptions import (
     DatasetError,
     InputError,
@@ -22,8 +23,7 @@ from eifffel.exceptions import (
 )
 from eifffel.objective import check_objective
 from eifffel.rows.batches import do_named
-from eifffel.selection import check_one_bound
-from eifffel.strategies import resolve_strategy
+from eifffel.strategies import check_strategy
 
 ODD = "{epsilon} {} %s %(x)s \\1 'quoted' \"twice\" {{"
 NAMES = {"epsilon": "--epsilon", "overwrite=True": "--overwrite", "costs": "0,1,5,0", "or_none": ""}
@@ -55,7 +55,7 @@ def test_errors_of_other_kinds_know_it_too():
     from types import SimpleNamespace
 
     with pytest.raises(UnsupportedModelError) as caught:
-        resolve_strategy("leaf", SimpleNamespace(votes=False))
+        check_strategy("leaf", SimpleNamespace(votes=False))
     assert caught.value.parameter == "strategy"
     for kind in (DatasetError, InputError, ModelFileError):
         assert kind("something else").parameter is None

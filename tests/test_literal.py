@@ -15,7 +15,7 @@ from literal import LiteralForest, run_literally
 
 def codes(problem, path):
     """Labels and groups as the literal algorithm wants them."""
-    return (problem.y == problem.favorable).astype(int), (problem.s == path.groups[1]).astype(int)
+    return (problem.y == problem.favorable).astype(int), (problem.s == path.privileged).astype(int)
 
 
 @pytest.mark.parametrize("strategy", ["leaf", "tree"])

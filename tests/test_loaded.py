@@ -22,7 +22,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from boosters import BOOSTED
-from eifffel import EiFFFeLClassifier, ModelFileError, load, save, trace_path
+from eifffel import ConstraintNotMetWarning, EiFFFeLClassifier, ModelFileError, load, save, trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.loaded import (
     CHECKS,
@@ -71,6 +71,16 @@ def flips():
 
 def shift():
     return trace_path(boosting(), X, y, sensitive_features=s)
+
+
+def unmet():
+    """A classifier whose bound is not certified for want of rows, and that says so."""
+    with pytest.warns(ConstraintNotMetWarning):
+        clf = EiFFFeLClassifier(FOREST, ratio=1.0, confidence=0.95, alpha=0.0, random_state=0).fit(
+            X, y, sensitive_features=s
+        )
+    assert clf.selection_.shortfall is not None
+    return clf
 
 
 def put(**attributes):
@@ -137,9 +147,21 @@ CASES = {
     "groups too many": (flips, into("grouping", put(columns=(tuple(range(300)),)))),
     "privileged nobody": (flips, into("grouping", put(privileged=(7,)))),
     "other members": (flips, into("constraint.members", lambda members: members.__setitem__(..., True))),
+    "a label that no class has": (flips, into("comparison", put(favorable=7))),
+    "a third class": (flips, into("comparison", put(classes=(0, 1, 2)))),
+    "a bound below nothing": (unmet, into("selection_.bounds", put(ratio=-1.0))),
+    "a selection without bounds": (unmet, into("selection_", put(bounds=None))),
+    "rows of nobody": (unmet, into("selection_.shortfall", put(rows_needed={"nobody": 10}))),
+    "steps before the first": (unmet, into("selection_.shortfall", put(steps=(-1, 0)))),
     "a shift that goes nowhere": (shift, into("order.reach", add(0, np.nan))),
     "a shift of other groups": (shift, into("order", put(target=np.ones((9, 2))))),
 }
+
+
+def test_a_classifier_whose_bound_is_not_certified_comes_back(tmp_path):
+    clf = unmet()
+    save(clf, tmp_path / "model.skops")
+    assert str(load(tmp_path / "model.skops").selection_) == str(clf.selection_)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
 
-from draws import people, problems
+from draws import people, problems, roles
 from eifffel import ConstraintNotMetWarning, ModelChangedError, metrics, trace_path
+from eifffel.record import find_record
 
 
 def count(decision, y, s, weight=None):
@@ -41,7 +42,7 @@ def test_counts_are_those_of_the_model_at_that_step(problem, strategy, data):
     for step in {0, path.n_steps, data.draw(st.integers(0, path.n_steps)), data.draw(st.integers(0, path.n_steps))}:
         decision = path.model_at(step).predict(held_X) == problem.favorable
         np.testing.assert_array_equal(path.counts.favorable[step], count(decision, y, s))
-        rates = [decision[s == g].mean() for g in (0, 1)]
+        rates = [decision[held_s == group].mean() for group in roles(path)]
         assert path.discrimination[step] == pytest.approx(rates[1] - rates[0], abs=1e-12)
         assert path.accuracy[step] == pytest.approx((decision == y).mean(), abs=1e-12)
 
@@ -113,8 +114,8 @@ def test_the_favoured_group_is_found_by_weight():
     X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
     y, s = np.array([1, 0, 1, 1, 0]), np.array([0, 0, 1, 1, 1])
     model = RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, y)
-    assert trace_path(model, X, y, sensitive_features=s).groups == (0, 1)
-    assert trace_path(model, X, y, sensitive_features=s, sample_weight=[9, 1, 1, 1, 1]).groups == (1, 0)
+    assert trace_path(model, X, y, sensitive_features=s).privileged == 1
+    assert trace_path(model, X, y, sensitive_features=s, sample_weight=[9, 1, 1, 1, 1]).privileged == 0
 
 
 def test_measure_on_the_selection_rows_is_the_path_itself(traced):
@@ -186,7 +187,7 @@ def test_flips_are_the_changes_of_the_model(traced):
     for t, (before, after) in enumerate(zip(path.model.estimators_, edited.estimators_, strict=True)):
         differs = np.flatnonzero((before.tree_.value != after.tree_.value).any(axis=(1, 2)))
         assert {(t, leaf) for leaf in differs} == {c for c in changed if c[0] == t}
-    s = (s == path.groups[1]).astype(int)
+    s = (s == path.privileged).astype(int)
     for record in records[:20]:
         tree = path.model.estimators_[record["tree"]]
         assert record["before"] == tree.tree_.value[record["leaf"], 0, 1]
@@ -295,17 +296,27 @@ def test_a_step_that_is_none(traced, step, error):
         path.model_at(step)
 
 
-def test_a_selection_instead_of_its_step(traced):
-    path, _ = traced
+def test_a_model_of_a_selection_carries_what_was_chosen(traced):
+    path, (X, y, s) = traced
+    choice = path.select(epsilon=0.1)
+    chosen, plain = path.model_at(choice), path.model_at(choice.step)
+    np.testing.assert_array_equal(chosen.predict_proba(X), plain.predict_proba(X))
+    assert find_record(chosen)["selection"] == choice.told()
+    assert find_record(plain)["selection"] is None
+    later = path.measure(X, y, s).select(epsilon=0.2)
+    assert find_record(path.model_at(later))["selection"]["discrimination_rows"] == "measured rows"
+    other = trace_path(path.model, X, y, sensitive_features=1 - s).select(epsilon=0.1, rule="paper")
+    with pytest.raises(ValueError, match="of another path"):
+        path.model_at(other)
     with pytest.raises(TypeError, match=r"got a Selection; pass its .step"):
-        path.model_at(path.select(epsilon=0.1))
+        path.flips(choice)
 
 
 def test_a_selection_carries_the_rates_of_both_groups(traced):
     path, (X, _, s) = traced
     choice = path.select(epsilon=0.1)
     decision = path.model_at(choice.step).predict(X)
-    expected = [decision[s == group].mean() for group in path.groups]
+    expected = [decision[s == group].mean() for group in roles(path)]
     assert choice.selection_rates == pytest.approx(expected)
 
 

@@ -12,13 +12,13 @@ from scipy.stats import binomtest, norm
 from draws import parity, two_groups
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
 from eifffel._interval_kernels import score_statistic
+from eifffel.bounds import RULES, Bounds
 from eifffel.intervals import FEW, difference_interval, difference_limit
 from eifffel.path_counts import PathCounts
-from eifffel.selecting import select_step
-from eifffel.selection import RULES, KnownRows, certify
+from eifffel.selecting import certify, select_step
+from eifffel.selection import KnownRows
 
 UNSEEN = KnownRows("a path", trained=False, overlap=0.0, repeats=1, kinds=None)
-ASKED = {"epsilon": 0.1, "alpha": None, "rule": "first", "confidence": None, "objective": "accuracy", "rows": UNSEEN}
 # Favourable rows, at each step, of those 4 people with each label in each group.
 paths = st.lists(st.tuples(*[st.integers(0, 4)] * 4), min_size=1, max_size=12)
 long_paths = st.lists(st.tuples(*[st.integers(0, 40)] * 4), min_size=1, max_size=20)
@@ -38,8 +38,9 @@ def counts(steps, each=4, **changes):
     )
 
 
-def select(measured, **asked):
-    return select_step(measured, measured, two_groups("f", "m"), len(measured.favorable) - 1, **{**ASKED, **asked})
+def select(measured, rows=UNSEEN, **asked):
+    bounds = Bounds(**{"epsilon": 0.1, **asked})
+    return select_step(measured, measured, two_groups("f", "m"), len(measured.favorable) - 1, bounds, rows)
 
 
 def quietly(measured, **asked):
@@ -167,11 +168,11 @@ def test_the_bound_holds_in_the_population_as_often_as_promised(n):
         favorable = [np.searchsorted(drawn[0], rising), np.searchsorted(drawn[1], rising[::-1])]
         measured = PathCounts(np.column_stack(favorable)[..., None], sizes[:, None], "selection rows", sizes, parity())
         for confidence in broken:
-            asked = {**ASKED, "epsilon": epsilon, "confidence": confidence}
+            bounds = Bounds(epsilon=epsilon, confidence=confidence)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstraintNotMetWarning)
                 warnings.simplefilter("ignore", FewRowsWarning)
-                chosen = select_step(measured, labelled, two_groups(), n_steps, **asked)
+                chosen = select_step(measured, labelled, two_groups(), n_steps, bounds, UNSEEN)
             broken[confidence] += chosen.met and truth[chosen.step] > epsilon
     error = (0.05 * 0.95 / n_draws) ** 0.5
     assert 0.01 <= broken[0.95] / n_draws <= 0.05 + 3 * error  # it gives nothing away either

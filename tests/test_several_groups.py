@@ -190,7 +190,9 @@ def test_a_group_of_few_rows_that_is_in_the_way_is_named():
 def test_people_whose_group_is_not_known(missing):
     race = S["race"].astype(object)
     race[::10] = None
-    with pytest.raises(ValueError, match=r"sensitive_features \(race\) has 300 missing values; drop those rows"):
+    with pytest.raises(
+        ValueError, match=r"sensitive_features of the rows given \(race\) has 300 missing values; drop those rows"
+    ):
         fit({"race": race})
     clf = fit({"race": race}, missing=missing)
     assert clf.estimator_.n_outputs_ == 1

@@ -1,15 +1,15 @@
 """Where a bound is not certified, the rows that are said to be needed are about those that would do."""
 
-from dataclasses import asdict
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from draws import parity
+from eifffel.bounds import Bounds
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import read_groups
-from eifffel.selection import measure_excess
 from eifffel.shortfall import find_shortfall, say_shortfall
 
 DRAWS = 3000
@@ -25,19 +25,17 @@ def make(sizes, rates):
 
 
 def find(counts, **asked):
-    asked = {"epsilon": None, "ratio": None, "confidence": 0.95, **asked}
-    return find_shortfall(counts, np.zeros(1, bool), 0, **asked)
+    return find_shortfall(counts, np.zeros(1, bool), 0, Bounds(confidence=0.95, **asked))
 
 
 def certified(counts, needed, **asked):
     """How often new rows of people with these rates, so many of those that are named, would certify the bound."""
     constraint = counts.constraint
-    asked = {"epsilon": None, "ratio": None, "confidence": 0.95, **asked}
     rates = counts.favorable[0, :, 0] / counts.n_rows
     n_rows = np.array([needed.get(name, n) for name, n in zip(constraint.names, counts.n_rows, strict=True)])
     drawn = np.random.default_rng(0).binomial(n_rows, rates, (DRAWS, len(n_rows)))[:, :, None]
     new = PathCounts(drawn, n_rows[:, None], counts.rows, n_rows, constraint)
-    return (measure_excess(new, **asked) <= 0).mean()
+    return (Bounds(confidence=0.95, **asked).measure_excess(new) <= 0).mean()
 
 
 CASES = {
@@ -94,19 +92,19 @@ def test_where_rates_themselves_are_beyond_the_bound_no_rows_help(rates, asked, 
 def test_where_that_may_be_chance_it_is_not_said_that_no_rows_help():
     short = find(make([30, 40, 50], [0.3, 0.3, 0.42]), epsilon=0.1)
     assert (short.kind, short.rows_needed) == ("unclear", {})
-    said = say_shortfall({"shortfall": asdict(short), "ratio": None, "directed": False})
+    said = say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False))
     assert "its discrimination is 0.12 between c and a, which may be chance: more rows may help, and these" in said
 
 
 def test_in_words():
     counts = make([60, 800, 900], [0.3, 0.31, 0.29])
     short = find(counts, epsilon=0.07)
-    selection = {"shortfall": asdict(short), "ratio": None, "directed": False}
+    selection = SimpleNamespace(shortfall=short, ratio=None, directed=False)
     assert say_shortfall(selection) == (
         "not even the last step can be certified; for that, about 1,100 rows of group 'a' (there are 60), 1,300 rows "
         "of group 'b' (there are 800) and 1,500 rows of group 'c' (there are 900) would be needed, to succeed four "
         "times in five. Allow a larger epsilon, or less confidence"
     )
-    beyond = asdict(find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8))
-    said = say_shortfall({"shortfall": beyond, "ratio": 0.8, "directed": False})
+    beyond = find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8)
+    said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, directed=False))
     assert "; its ratio is 0.6 between c and a, so that more rows would hardly help. Allow a smaller ratio" in said

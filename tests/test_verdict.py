@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
+from draws import roles
 from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.intervals import difference_interval
@@ -72,7 +73,7 @@ def test_next_months_rows_are_judged(path):
     later = path.measure(X[4000:], y[4000:], s[4000:])
     verdict = later.verdict(choice)
     decided = path.model_at(choice.step).predict(X[4000:]) == 1
-    groups = [decided[s[4000:] == group] for group in path.groups]
+    groups = [decided[s[4000:] == group] for group in roles(path)]
     assert verdict.discrimination == pytest.approx(groups[1].mean() - groups[0].mean(), abs=1e-12)
     expected = difference_interval(groups[1].sum(), len(groups[1]), groups[0].sum(), len(groups[0]), 0.95)
     np.testing.assert_allclose(verdict.interval, expected)
@@ -90,8 +91,8 @@ def test_next_months_rows_are_judged(path):
 def test_a_bound_that_no_longer_holds_is_said_to_be_broken(path):
     """Next month all people of the unprivileged group are like those that are refused."""
     choice = path.select(epsilon=0.05)
-    refused = np.flatnonzero((path.model_at(choice.step).predict(X) == 0) & (s == path.groups[0]))[:500]
-    other = np.flatnonzero(s == path.groups[1])[:500]
+    refused = np.flatnonzero((path.model_at(choice.step).predict(X) == 0) & (s != path.privileged))[:500]
+    other = np.flatnonzero(s == path.privileged)[:500]
     rows = np.concatenate([refused, other])
     verdict = path.measure(X[rows], y[rows], s[rows]).verdict(choice)
     assert (verdict.holds, verdict.certain, verdict.heading) == (False, True, "Outside the bound")
@@ -117,8 +118,9 @@ def test_a_step_past_zero_is_judged_by_what_was_asked_for(path):
     assert verdict.discrimination < -0.3
     assert (verdict.holds, verdict.kind) == (True, "overshoots")
     assert verdict.heading == "Past zero: the other group is favoured now"
-    assert not path.verdict(replace(choice, confidence=None)).holds
-    narrow, wide = verdict.interval, path.verdict(replace(choice, confidence=0.99)).interval
+    both, surer = (replace(choice, bounds=replace(choice.bounds, confidence=level)) for level in (None, 0.99))
+    assert not path.verdict(both).holds
+    narrow, wide = verdict.interval, path.verdict(surer).interval
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
 

@@ -17,11 +17,13 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 
 from eifffel._validation import check_at_hand, check_choice, check_fraction, check_model, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
-from eifffel.rows.groups import Groups, read_two_groups
-from eifffel.rows.labels import LabelSets, check_binary_labels, check_favorable
+from eifffel.rows.groups import read_two_groups
+from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import set_group_index, split_columns, take_rows
 
 SELECT_ON = ("validation", "train")
+# What the rows given to fit are called in errors.
+ROWS_GIVEN = "the rows given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,7 @@ class GivenRows:
     Attributes
     ----------
     columns : tuple
-        X, y, sensitive_features and sample_weight; the last may be ``None``.
+        X, y, sensitive_features and sample_weight, as they came; the last may be ``None``.
     coding : Coding
     rows : Rows
     fit_params : dict
@@ -88,13 +90,13 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The index of the favourable class."""
         return check_favorable(classes, self.favorable)
 
-    def _classes(self, y: Any) -> np.ndarray:
-        """The two labels to train on."""
-        return check_binary_labels(y)
-
-    def _groups(self, sensitive_features: Any) -> Groups:
-        """The groups that the method tells apart."""
-        return read_two_groups(sensitive_features)
+    def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """X and y as they can be cut into parts."""
+        check_table(X)
+        check_at_hand("y", y)
+        (X,), (y,) = indexable(X), indexable(y)
+        validate_data(self, X, skip_check_array=True)
+        return X, y
 
     def _read(
         self,
@@ -103,22 +105,18 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sensitive_features: Any,
         sample_weight: Any,
         fit_params: dict[str, Any],
-        label_sets: LabelSets | None = None,
+        coding: Coding | None = None,
     ) -> GivenRows:
-        """Check and encode the rows given to ``fit``; with ``label_sets`` they are trained on as 1 and 0."""
-        check_table(X)
-        check_at_hand("y", y)
-        (X,), (y,) = indexable(X), indexable(y)
-        validate_data(self, X, skip_check_array=True)
-        learnt = y if label_sets is None else label_sets.join("y", y)
-        classes = self.estimator.estimator.classes_ if self._frozen else self._classes(learnt)
-        favorable = self._favorable(classes) if label_sets is None else 1
-        coding = Coding(classes, favorable, self._groups(sensitive_features), label_sets)
-        rows = coding.encode(X, y, sensitive_features, sample_weight, rows="the rows given")
+        """Check and encode the rows given to ``fit``; by default they are of two groups and two labels."""
+        X, y = self._check_given(X, y)
+        if coding is None:
+            classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
+            coding = Coding(classes, self._favorable(classes), read_two_groups(sensitive_features))
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows=ROWS_GIVEN)
         sample_weight = spread_weight(sample_weight, len(rows.group))
-        learnt, sensitive_features = set_index(learnt, [X]), set_group_index(sensitive_features, [X, learnt])
+        y, sensitive_features = set_index(y, [X]), set_group_index(sensitive_features, [X, y])
         routed = self._route(sensitive_features, sample_weight, fit_params)
-        return GivenRows((X, learnt, sensitive_features, sample_weight), coding, rows, routed)
+        return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)
 
     def _check_estimator(self) -> None:
         """Raise unless the estimator is a binary classifier, fitted if it is frozen."""
@@ -181,10 +179,15 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return name if has_fit_parameter(self.estimator, name) else None
 
     def _train(self, given: GivenRows, part: np.ndarray | None = None) -> Any:
-        """The estimator fitted on the rows at the places ``part``, or on all; one that is frozen as it is."""
+        """The estimator fitted on the rows at the places ``part``, or on all; one that is frozen as it is.
+
+        Where several labels are favourable, it learns 1 for them and 0 for all others.
+        """
         if self._frozen:
             return self.estimator.estimator
         X, y, *_ = given.take(part)
+        if given.coding.label_sets is not None:
+            y = given.coding.label_sets.join("y", y)
         params = _check_method_params(given.columns[0], params=given.fit_params, indices=part)
         return _unfitted(self.estimator).fit(X, y, **params)
 

@@ -29,11 +29,7 @@ def warn_unmet(selection: Selection, counts: PathCounts) -> None:
 
 def say_unmet(selection: Selection) -> str:
     """That the bounds of a selection are not met, and nothing of anybody."""
-    confidence, alpha = selection.confidence, selection.alpha
-    limits = selection.bound + ("" if confidence is None else " with " + parameter("confidence") + f"={confidence:g}")
-    word = "with" if confidence is None else "and"
-    limits += "" if alpha is None else f" {word} " + parameter("alpha") + f"={alpha:g}"
-    return limits + " is not met"
+    return selection.bounds.words + " is not met"
 
 
 def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -> None:
@@ -46,9 +42,9 @@ def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -
         warn_caller(
             selection.bound + " is certified, but only by going past zero, and beyond it on that side: on "
             f"{selection.n_discrimination_rows:,} {selection.discrimination_rows} step {selection.step} has "
-            f"discrimination {selection.discrimination:.4g} and favours group {groups[0]!r}. The fewer rows, the "
-            f"further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or allow a "
-            f"{_more(selection)}",
+            f"discrimination {selection.discrimination:.4g} and favours group {groups.attributes[0].values[0]!r}. The "
+            f"fewer rows, the further it must go: choose on more of them, of {name} above all ({size[smallest]:,}), or "
+            f"allow a {selection.bounds.looser}",
             FewRowsWarning,
         )
     elif size[smallest] < FEW_ROWS:
@@ -61,12 +57,11 @@ def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -
 
 def _why_not_met(selection: Selection, counts: PathCounts) -> str:
     ratio = "" if selection.ratio is None else f", a ratio of {selection.rate_ratio:.4g},"
-    more = _more(selection)
     return (
         f"{'the loop ends at' if selection.rule == 'paper' else 'the nearest is'} step {selection.step} with "
         f"discrimination {selection.discrimination:.4g}{_between(selection)}{ratio} on the "
         f"{selection.discrimination_rows} and a {name_loss(selection.objective)} of {selection.objective_drop:.4g} on "
-        f"the {selection.accuracy_rows}. Allow a {more}"
+        f"the {selection.accuracy_rows}. Allow a {selection.bounds.looser}"
         + ("" if selection.alpha is None else " or alpha" if selection.ratio is None else " or a larger alpha")
         + (
             f". On the {selection.discrimination_rows} the model favours the group that was taken as unprivileged; "
@@ -95,11 +90,6 @@ def _blame_few_rows(selection: Selection, counts: PathCounts) -> str:
     )
 
 
-def _more(selection: Selection) -> str:
-    """What to allow where a bound is too strict."""
-    return "larger epsilon" if selection.ratio is None else "smaller ratio"
-
-
 def _between(selection: Selection) -> str:
     """Between whom the discrimination is, where it is not plain."""
     return "" if selection.directed else f" between {selection.pair[0]} and {selection.pair[1]}"
@@ -107,7 +97,7 @@ def _between(selection: Selection) -> str:
 
 def _why_uncertain(selection: Selection) -> str:
     return (
-        f"{say_shortfall(selection.plain())}. The step given, {selection.step}, has discrimination "
+        f"{say_shortfall(selection)}. The step given, {selection.step}, has discrimination "
         f"{selection.discrimination:.4g}{_between(selection)}, at most {selection.upper:.4g} with that confidence, on "
         f"{selection.n_discrimination_rows:,} {selection.discrimination_rows}"
     )

@@ -2,25 +2,24 @@
 
 import copy
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._meta import HeldOutClassifier
-from eifffel._validation import check_choice, check_model, check_n_jobs, check_number
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, check_constraint
-from eifffel.ensembles import find_view, read_classes, view_ensemble
+from eifffel._meta import ROWS_GIVEN, HeldOutClassifier
+from eifffel._validation import check_model
+from eifffel.bounds import Bounds
+from eifffel.comparison import Comparison
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
+from eifffel.ensembles import find_view, read_classes
 from eifffel.path import FairnessPath
-from eifffel.record import note_selection
 from eifffel.rows.batches import Batch, OneBatch
-from eifffel.rows.groups import EACH, Groups, read_groups
-from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
+from eifffel.rows.groups import EACH
 from eifffel.rows.sensitive import ERROR
-from eifffel.selection import EPSILON, Selection, check_bounds
-from eifffel.strategies import ANY, AUTO, DIRECTIONS, resolve_strategy
-from eifffel.tracing import trace_batches
+from eifffel.selection import Selection
+from eifffel.strategies import ANY, AUTO, check_strategy
+from eifffel.tracing import Tracing, trace_rows
 
 UNCHANGED: Any = "unchanged"
 
@@ -217,62 +216,40 @@ class EiFFFeLClassifier(HeldOutClassifier):
         >>> clf.selection_.met, clf.selection_.discrimination_rows
         (True, 'selection rows')
         """
-        check_bounds(self._epsilon, self.ratio, self.alpha, self.rule, self.confidence, self.objective)
-        check_constraint(self.constraint)
-        check_number("min_group_rows", self.min_group_rows, at_least=0, integer=True)
+        bounds = self._bounds
+        comparison = Comparison(
+            self.favorable, self.privileged, self.constraint, self.combine, self.min_group_rows, self.missing
+        )
         self._check_split_parameters(own_rows="rows of your own go into trace_path")
-        check_choice("direction", self.direction, DIRECTIONS)
-        if self.confidence is not None and self.select_on == "train":
-            raise ValueError(
-                f"confidence={self.confidence:g} needs rows that neither trained the model nor scored its leaves, and "
-                "with select_on='train' there are none; use select_on='validation'"
-            )
-        if self.confidence is not None and sample_weight is not None:
-            raise ValueError(
-                f"confidence={self.confidence:g} counts people, and sample_weight makes some of them count more than "
-                "others; leave one of the two out, or weigh only the scoring rows, with trace_path"
-            )
-        check_n_jobs(self.n_jobs)
-        model = self.estimator.estimator if self._frozen else self.estimator
-        check_model(model, "estimator")
-        if hasattr(model, "predict") and not hasattr(model, "fit"):
-            raise TypeError(
-                f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
-                "trace_path, which edits it as it is"
-            )
-        labels = read_labels("y", y)
-        classes = read_classes(model) if self._frozen else None
-        favorable, good = split_favorable(self.favorable, labels, classes)
-        if self._frozen:
-            view_ensemble(model, favorable=favorable)
-        resolve_strategy(self.strategy, find_view(self.estimator))
-        label_sets = None if good is None else find_label_sets("y", labels or [], good)
-        given = self._read(X, y, sensitive_features, sample_weight, fit_params, label_sets)
-        scoring, selection = self._split(given)
-        model = self._train(given, scoring)
-        X_scoring, y_scoring, s_scoring, weight_scoring = given.take(scoring)
-        self.path_: FairnessPath = trace_batches(
-            model,
-            OneBatch(Batch(X_scoring, y_scoring, s_scoring, weight_scoring)),
-            None if selection is None else OneBatch(Batch(*given.take(selection))),
-            groups=given.coding.groups,
-            strategy=self.strategy,
-            direction=self.direction,
-            constraint=self.constraint,
-            min_group_rows=self.min_group_rows,
-            keep_apart=self.confidence is not None,
-            favorable=favorable,
-            # One that is trained here says so itself.
-            monotone={} if self.monotone is None and not self._frozen else self.monotone,
-            trained_here=not self._frozen,
-            one_table=True,
+        # One that is trained here says itself whether it is monotone.
+        monotone = {} if self.monotone is None and not self._frozen else self.monotone
+        tracing = Tracing(
+            self.strategy,
+            self.direction,
+            keep_apart=bounds.confidence is not None,
+            monotone=monotone,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
+            trained_here=not self._frozen,
+            one_table=True,
         )
-        if label_sets is not None:
-            self.path_ = replace(self.path_, label_sets=label_sets)
+        self._check_confidence(bounds, sample_weight)
+        classes = self._check_model()
+        X, y = self._check_given(X, y)
+        rows = OneBatch(Batch(X, y, sensitive_features, sample_weight))
+        compared = comparison.resolve(classes, comparison.survey(rows, rows=ROWS_GIVEN))
+        given = self._read(X, y, sensitive_features, sample_weight, fit_params, compared.coding)
+        scoring, selection = self._split(given)
+        model = self._train(given, scoring)
+        self.path_: FairnessPath = trace_rows(
+            model,
+            OneBatch(Batch(*given.take(scoring))),
+            None if selection is None else OneBatch(Batch(*given.take(selection))),
+            compared,
+            tracing,
+        )
         self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
-        return self._select()
+        return self._choose(bounds)
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide; no sensitive attribute is needed.
@@ -388,7 +365,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         }
         other = copy.copy(self)
         other.set_params(**{name: value for name, value in given.items() if value is not UNCHANGED})
-        return other._select()
+        return other._choose(other._bounds)
 
     def changed(self, X: Any) -> np.ndarray:
         """The rows whose decision the edit changed.
@@ -423,27 +400,43 @@ class EiFFFeLClassifier(HeldOutClassifier):
         return records
 
     @property
-    def _epsilon(self) -> float | None:
-        return EPSILON if self.epsilon is None and self.ratio is None else self.epsilon
-
-    def _favorable(self, classes: np.ndarray) -> int:
-        return check_favorable(classes, split_favorable(self.favorable)[0])
-
-    def _classes(self, y: Any) -> np.ndarray:
-        return check_binary_labels(y, sets=True, favorable=self.favorable)
-
-    def _groups(self, sensitive_features: Any) -> Groups:
-        return read_groups(sensitive_features, combine=self.combine, missing=self.missing, privileged=self.privileged)
-
-    def _select(self) -> "EiFFFeLClassifier":
-        self.selection_: Selection = self.path_.select(
-            epsilon=self._epsilon,
+    def _bounds(self) -> Bounds:
+        return Bounds.or_default(
+            epsilon=self.epsilon,
             ratio=self.ratio,
             alpha=self.alpha,
             rule=self.rule,
             confidence=self.confidence,
             objective=self.objective,
         )
-        self.estimator_ = self.path_.model_at(self.selection_.step)
-        note_selection(self.estimator_, self.selection_)
+
+    def _check_confidence(self, bounds: Bounds, sample_weight: Any) -> None:
+        """Raise if there are no rows to be confident by."""
+        if bounds.confidence is not None and self.select_on == "train":
+            raise ValueError(
+                f"confidence={bounds.confidence:g} needs rows that neither trained the model nor scored its leaves, "
+                "and with select_on='train' there are none; use select_on='validation'"
+            )
+        if bounds.confidence is not None and sample_weight is not None:
+            raise ValueError(
+                f"confidence={bounds.confidence:g} counts people, and sample_weight makes some of them count more than "
+                "others; leave one of the two out, or weigh only the scoring rows, with trace_path"
+            )
+
+    def _check_model(self) -> list[Any] | None:
+        """The labels of a model that is fitted; raises if it, or the estimator, is none that can be edited."""
+        model = self.estimator.estimator if self._frozen else self.estimator
+        check_model(model, "estimator")
+        if hasattr(model, "predict") and not hasattr(model, "fit"):
+            raise TypeError(
+                f"estimator must be a classifier of scikit-learn's kind, got a {type(model).__name__}; give it to "
+                "trace_path, which edits it as it is"
+            )
+        classes = read_classes(model) if self._frozen else None
+        check_strategy(self.strategy, find_view(self.estimator))
+        return classes
+
+    def _choose(self, bounds: Bounds) -> "EiFFFeLClassifier":
+        self.selection_: Selection = self.path_.choose(bounds)
+        self.estimator_ = self.path_.model_at(self.selection_)
         return self

@@ -134,9 +134,14 @@ class Constraint:
         return tuple(name for name, kept in zip(self.names, self.kept, strict=True) if not kept)
 
     @property
+    def several(self) -> bool:
+        """Whether more than one difference may be bounded: there are more than two sides."""
+        return len(self.names) > 2
+
+    @property
     def directed(self) -> bool:
         """Whether the difference has a sign: there is one, of two sides, one of which is the reference."""
-        return len(self.names) == 2 and bool(self.reference.any())
+        return not self.several and bool(self.reference.any())
 
     @cached_property
     def pairs(self) -> np.ndarray:
@@ -198,6 +203,14 @@ class Constraint:
                 "to compare; give more rows, put groups together, or lower " + parameter("min_group_rows")
             )
         return constraint
+
+    def find_advantage(self, favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        """Of two groups, the second's rate minus the first's, up to a positive factor; one for each rate compared.
+
+        Products of counts, which are exact where these are, whatever their size.
+        """
+        chosen, size = (self.count_sides(table).astype(object) for table in (favorable, totals))
+        return chosen[1::2] * size[0::2] - chosen[0::2] * size[1::2]
 
     def worst(self, favorable: np.ndarray, totals: np.ndarray) -> Worst:
         """The largest difference after each step, and between which sides.

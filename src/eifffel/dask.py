@@ -12,6 +12,7 @@ from typing import Any
 from eifffel._optional import import_optional
 from eifffel._parallel import Bar
 from eifffel._validation import check_model, check_names, check_select_on, column_names
+from eifffel.comparison import Comparison
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, Batches, do_named, merge_found
@@ -19,7 +20,7 @@ from eifffel.rows.columns import TableColumns, check_features, find_columns
 from eifffel.rows.groups import EACH
 from eifffel.rows.sensitive import ERROR
 from eifffel.strategies import ANY, AUTO
-from eifffel.tracing import trace_batches
+from eifffel.tracing import Tracing, trace_rows
 
 __all__ = ["measure_path", "trace_path"]
 
@@ -108,28 +109,14 @@ def trace_path(
     >>> path.select(epsilon=0.05).met
     True
     """
+    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    tracing = Tracing(strategy, direction, keep_apart, monotone, n_jobs=1, verbose=verbose)
     model, client = to_local(model), find_client(client)
     others = None if select_on is None else check_select_on(select_on)
     names = check_features(features, (y, sensitive_features), *([] if others is None else [others[1:3]]))
     scoring = read_partitions(model, client, X, y, sensitive_features, sample_weight, names)
     selection = None if others is None else read_partitions(model, client, *others, names)
-    return trace_batches(
-        model,
-        scoring,
-        selection,
-        combine=combine,
-        missing=missing,
-        privileged=privileged,
-        strategy=strategy,
-        direction=direction,
-        constraint=constraint,
-        min_group_rows=min_group_rows,
-        keep_apart=keep_apart,
-        favorable=favorable,
-        monotone=monotone,
-        n_jobs=1,
-        verbose=verbose,
-    )
+    return trace_rows(model, scoring, selection, comparison, tracing)
 
 
 def measure_path(

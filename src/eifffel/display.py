@@ -330,18 +330,8 @@ def _at(path: "FairnessPath", selection: Selection) -> Selection:
         selection.n_discrimination_rows,
     ):
         return selection  # it was chosen here
+    bounds = replace(selection.bounds, confidence=None)
     here = describe_step(
-        path.counts,
-        path.accuracy_counts,
-        path.grouping,
-        step,
-        selection.objective,
-        met=verdict.holds,
-        confidence=None,
-        epsilon=selection.epsilon,
-        ratio=selection.ratio,
-        alpha=selection.alpha,
-        rule=selection.rule,
-        **path.known_rows._asdict(),
+        path.counts, path.accuracy_counts, path.grouping, step, bounds, path.known_rows, met=verdict.holds
     )
-    return replace(here, confidence=selection.confidence, interval=verdict.interval)
+    return replace(here, bounds=selection.bounds, interval=verdict.interval)

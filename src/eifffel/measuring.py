@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 from joblib import parallel_config
 
+from eifffel.comparison import Compared
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import FeaturesNeededError, ViewMismatchError
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves, halve
 from eifffel.leaves.training import Training, add_counts
-from eifffel.path_counts import PathCounts
+from eifffel.path_counts import MEASURED_ROWS, PathCounts
 from eifffel.rows.batches import Batches
-from eifffel.rows.coding import Coding, Rows
+from eifffel.rows.coding import Rows
 from eifffel.rows.kinds import RowKinds
 from eifffel.rows.survey import survey_batches
 from eifffel.strategies import EditOrder
@@ -144,22 +145,21 @@ def measure_rows(
 
 def measure_given(
     view: EnsembleView,
-    coding: Coding,
+    compared: Compared,
     given: Batches,
     order: EditOrder,
-    constraint: Constraint,
     *,
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[PathCounts, Measured]:
     """Measure every step on rows as they are given, and all that was found of them."""
-    name, called = "measured rows", "the measured rows"
-    survey = survey_batches(given, coding.groups.missing, rows=called, verbose=verbose)
-    placing = Placing(view, coding, survey, name, called, given.alone is not None, n_jobs, verbose)
+    called = f"the {MEASURED_ROWS}"
+    survey = survey_batches(given, compared.groups.missing, rows=called, verbose=verbose)
+    placing = Placing(view, compared.coding, survey, MEASURED_ROWS, called, given.alone is not None, n_jobs, verbose)
     rows = RowsInLeaves.of(given, placing)
-    constraint = constraint.on_rows(rows.cells, rows=called)
+    constraint = compared.constraint.on_rows(rows.cells, rows=called)
     measured = measure_rows(view, rows, order, training=Training.of(view), n_jobs=n_jobs, verbose=verbose)
-    return measured.steps.path_counts(name, constraint), measured
+    return measured.steps.path_counts(MEASURED_ROWS, constraint), measured
 
 
 def measure_batch(

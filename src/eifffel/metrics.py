@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_aligned, check_choice
-from eifffel.rows.coding import Coding, without_scale
-from eifffel.rows.groups import EACH, Groups, read_groups
-from eifffel.rows.labels import check_binary_labels, check_favorable, find_label_sets, read_labels, split_favorable
+from eifffel.comparison import Comparison
+from eifffel.rows.batches import Batch, OneBatch
+from eifffel.rows.coding import without_scale
+from eifffel.rows.groups import EACH, Groups
 from eifffel.rows.sensitive import ERROR, name_columns, split_columns
 
 __all__ = [
@@ -457,18 +458,11 @@ def measure(
     check_choice("metric", metric, list(METRICS))
     columns = name_columns(split_columns(sensitive_features))
     check_aligned([("y_true", y_true), ("y_pred", y_pred), *columns, ("sample_weight", sample_weight)])
-    labels = read_labels("y_true", y_true)
-    favorable, good = split_favorable(favorable, labels)
-    label_sets = None if good is None else find_label_sets("y_true", labels or [], good)
-    classes = check_binary_labels(y_true, sets=True, favorable=favorable) if good is None else np.array([0, 1])
-    groups = read_groups(sensitive_features, combine=combine, missing=missing, privileged=privileged)
-    coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
-    truth = coding.encode(y_true, y_true, sensitive_features, sample_weight, rows="y_true")
-    decided = coding.encode(y_true, y_pred, sensitive_features, sample_weight, rows="y_pred").label
-    chosen, totals = truth.in_weight(truth.weigh_cells(np.asarray(decided) == 1)), truth.in_weight(truth.weigh_cells())
-    if len(groups) == 2:
-        index = groups.privileged[0]
-        if index is None:
-            index = int(discrimination(chosen, totals) > 0)
-        chosen, totals = chosen[[1 - index, index]], totals[[1 - index, index]]
-    return float(measure_groups(metric, chosen, totals, groups))
+    rows = Batch(y_true, y_true, sensitive_features, sample_weight)
+    asked = Comparison(favorable, privileged, combine=combine, missing=missing)
+    compared = asked.resolve(None, asked.survey(OneBatch(rows), rows="y_true"))
+    truth = compared.coding.encode_batch(rows, rows="y_true")
+    decided = compared.coding.encode(y_true, y_pred, sensitive_features, sample_weight, rows="y_pred").label
+    chosen, totals = truth.weigh_cells(np.asarray(decided) == 1), truth.weigh_cells()
+    groups = compared.name_favored(chosen, totals).groups
+    return float(measure_groups(metric, truth.in_weight(chosen), truth.in_weight(totals), groups))

@@ -13,6 +13,8 @@ from eifffel import metrics
 from eifffel._optional import import_optional
 from eifffel._validation import check_choice, check_confidence, check_step
 from eifffel.advice import warn_of_known_rows
+from eifffel.bounds import Bounds
+from eifffel.comparison import Compared
 from eifffel.constraints import Constraint
 from eifffel.edits import edit_model, list_flips
 from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
@@ -25,10 +27,9 @@ from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.training import Training
 from eifffel.measuring import RowsAtHand, measure_given
 from eifffel.objective import Objective, check_objective
-from eifffel.path_counts import PathCounts
-from eifffel.record import attach_record, describe_compared, make_record
+from eifffel.path_counts import IN_COLUMNS, PathCounts
+from eifffel.record import attach_record, make_record
 from eifffel.rows.batches import Batches
-from eifffel.rows.coding import Coding
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import Groups, show_group
 from eifffel.rows.kinds import RowKinds, find_overlap
@@ -61,14 +62,8 @@ class FairnessPath:
     strategy : str
     direction : str
         Which way decisions may change.
-    grouping : Groups
-        How people are told apart.
-    constraint : Constraint
-        What is bounded.
-    favorable : label
-        The favourable class.
-    label_sets : LabelSets or None
-        The labels of a table that it stands for, and the others, where there are several.
+    comparison : Compared
+        Who is compared, by which rates, and what is favourable.
     order : EditOrder
         What is edited at each step.
     leaf_counts : LeafCounts
@@ -117,10 +112,7 @@ class FairnessPath:
     model: Any
     strategy: str
     direction: str
-    grouping: Groups
-    constraint: Constraint
-    favorable: Any
-    label_sets: LabelSets | None
+    comparison: Compared
     order: EditOrder
     leaf_counts: LeafCounts
     counts: PathCounts
@@ -146,9 +138,38 @@ class FairnessPath:
         )
 
     @property
+    def grouping(self) -> Groups:
+        """How people are told apart."""
+        return self.comparison.groups
+
+    @property
+    def constraint(self) -> Constraint:
+        """What is bounded."""
+        return self.comparison.constraint
+
+    @property
+    def favorable(self) -> Any:
+        """The favourable class."""
+        return self.comparison.favorable
+
+    @property
+    def label_sets(self) -> LabelSets | None:
+        """The labels of a table that the favourable class stands for, and the others, where there are several."""
+        return self.comparison.label_sets
+
+    @property
     def groups(self) -> tuple[Any, ...]:
-        """The groups that rows are counted in; of two, the unprivileged and the privileged one."""
+        """The groups that rows are counted in, in the order in which they are counted."""
         return self.grouping.values
+
+    @property
+    def privileged(self) -> Any:
+        """The privileged group, with which all others are compared; ``None`` where there is none.
+
+        Where each of several attributes is compared by itself, a dict of those that have one.
+        """
+        named = {a.name: a.values[a.privileged] for a in self.grouping.attributes if a.privileged is not None}
+        return named if len(self.grouping.attributes) > 1 else next(iter(named.values()), None)
 
     @property
     def n_steps(self) -> int:
@@ -290,7 +311,8 @@ class FairnessPath:
         for name, value in sorted(self.order.__getstate__().items()):
             digest.update(name.encode())
             digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
-        digest.update(repr((describe_compared(self.grouping, self.constraint), str(self.favorable))).encode())
+        compared = self.comparison.describe()
+        digest.update(repr((compared["grouping"], compared["constraint"], str(self.favorable))).encode())
         return digest.hexdigest()
 
     @property
@@ -411,20 +433,34 @@ class FairnessPath:
         >>> choice.step, choice.met, choice.discrimination, choice.accuracy
         (1, True, 0.0, 0.75)
         """
-        selection = select_step(
-            self.counts_for(confidence),
-            self.accuracy_counts,
-            self.grouping,
-            self.order.safest,
-            epsilon=epsilon,
-            ratio=ratio,
-            alpha=alpha,
-            rule=rule,
-            confidence=confidence,
-            objective=objective,
-            rows=self.known_rows,
+        return self.choose(
+            Bounds(epsilon=epsilon, ratio=ratio, alpha=alpha, rule=rule, confidence=confidence, objective=objective)
         )
-        if rule != "paper" and not self._said:
+
+    def choose(self, bounds: Bounds) -> Selection:
+        """The step for bounds, as `select` gives it.
+
+        Parameters
+        ----------
+        bounds : Bounds
+
+        Returns
+        -------
+        Selection
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from eifffel import trace_path
+        >>> from eifffel.bounds import Bounds
+        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+        >>> path.choose(Bounds(epsilon=0.05, rule="paper")).step
+        1
+        """
+        counts = self.counts_for(bounds.confidence)
+        selection = select_step(counts, self.accuracy_counts, self.grouping, self.order.safest, bounds, self.known_rows)
+        if bounds.rule != "paper" and not self._said:
             warn_of_known_rows(selection)
             self._said.append(SeenRowsWarning)
         return selection
@@ -519,7 +555,7 @@ class FairnessPath:
         """
         return self.order.edit(self._view(), check_step(step, self.n_steps))[1]
 
-    def model_at(self, step: int) -> Any:
+    def model_at(self, step: int | Selection) -> Any:
         """A copy of the model with the edits up to ``step`` made: the same class, ready to predict.
 
         It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
@@ -527,8 +563,9 @@ class FairnessPath:
 
         Parameters
         ----------
-        step : int
-            From 0 to ``n_steps``; that of a `Selection`, as a rule.
+        step : int or Selection
+            From 0 to ``n_steps``; or what `select` chose, as a rule, and the record then holds by which bounds, and
+            what was measured there.
 
         Returns
         -------
@@ -540,6 +577,8 @@ class FairnessPath:
         ------
         ModelChangedError
             If the model is not the one that the path was traced for.
+        ValueError
+            If the selection is one of another path.
 
         Warns
         -----
@@ -555,19 +594,22 @@ class FairnessPath:
         >>> path.model_at(1).predict(age).tolist()  # those of 20 are paid now
         [1, 1, 1, 1]
         """
-        step, view = check_step(step, self.n_steps), self._view()
-        written, scale = edit_model(view, self.order, step, self.at_hand)
+        selection = step if isinstance(step, Selection) else None
+        if selection is not None:
+            check_own(selection, self.fingerprint)
+        place = check_step(step if selection is None else selection.step, self.n_steps)
+        view = self._view()
+        written, scale = edit_model(view, self.order, place, self.at_hand)
         record = make_record(
             view,
             written,
+            self.comparison,
             strategy=self.strategy,
             direction=self.direction,
-            grouping=self.grouping,
-            constraint=self.constraint,
-            label_sets=self.label_sets,
-            step=step,
+            step=place,
             scale=scale,
             path=self.fingerprint,
+            selection=selection,
         )
         model = written.around.outer
         attach_record(model, record)
@@ -614,8 +656,10 @@ class FairnessPath:
     @property
     def cell_names(self) -> tuple[str, ...]:
         """What the counts of each group and label are called, ``unprivileged_unfavorable`` and so on."""
-        groups = ROLES if self._has_roles else map(show_group, self.groups)
-        return tuple(f"{group}_{label}" for group in groups for label in LABELS)
+        names = tuple(map(show_group, self.groups))
+        if self._has_roles:
+            names = ROLES if self.grouping.privileged[0] == 1 else ROLES[::-1]
+        return tuple(f"{name}_{label}" for name in names for label in LABELS)
 
     @property
     def _has_roles(self) -> bool:
@@ -740,10 +784,7 @@ class FairnessPath:
         [0.5, 0.0, -0.5]
         """
         view = self._view()
-        coding = Coding(view.classes, view.favorable, self.grouping, self.label_sets)
-        counts, measured = measure_given(
-            view, coding, given, self.order, self.constraint, n_jobs=n_jobs, verbose=verbose
-        )
+        counts, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
         overlap, training = find_overlap(measured.kinds, self.scored), Training.of(view)
         # One that was trained apart from the rows of this path was trained on its scoring rows.
         trained = False if self.trained is False and self.scored is not None and overlap == 0 else None
@@ -788,7 +829,7 @@ class FairnessPath:
         """
         check_choice("backend", backend, ("pandas", "polars"))
         import_optional(backend, "to_frame needs")
-        where = "" if self.accuracy_counts is self.counts else f"{self.accuracy_counts.rows.split()[0]}_"
+        where = "" if self.accuracy_counts is self.counts else f"{IN_COLUMNS[self.accuracy_counts.rows]}_"
         columns = {
             "step": np.arange(self.n_steps + 1),
             "position": self.positions,

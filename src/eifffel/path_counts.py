@@ -11,6 +11,12 @@ from eifffel.constraints import Constraint, Worst
 from eifffel.intervals import CONFIDENCE, difference_interval, difference_limit, ratio_interval, ratio_limit
 from eifffel.objective import Objective, measure_drop, measure_objective
 
+# What rows are called that a path is measured on.
+SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS = "scoring rows", "selection rows", "measured rows"
+ROWS_KEPT_APART = "selection rows kept apart"
+# The same in names of columns.
+IN_COLUMNS = {SCORING_ROWS: "scoring", SELECTION_ROWS: "selection", MEASURED_ROWS: "measured"}
+
 
 @dataclass(frozen=True, eq=False)
 class PathCounts:
@@ -19,7 +25,7 @@ class PathCounts:
     Attributes
     ----------
     favorable : ndarray of shape (n_steps + 1, n_groups, n_labels)
-        Per step, group (of two, 1 is privileged) and label (1 is favourable). int64 for unit weights, float64 for real
+        Per step, group and label (1 is favourable). int64 for unit weights, float64 for real
         ones; ``n_labels`` is 1 where the rows have no labels.
     totals : ndarray of shape (n_groups, n_labels)
         All rows.

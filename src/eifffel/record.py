@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import check_model
-from eifffel.constraints import Constraint
+from eifffel.comparison import Compared
 from eifffel.ensembles import EnsembleView, view_ensemble
 from eifffel.exceptions import ModelChangedError, ModelFileError, NoRecordError
-from eifffel.rows.groups import Groups
-from eifffel.rows.labels import LabelSets
 from eifffel.selection import Selection
 
 ATTRIBUTE = "eifffel_record_"
+# What is known of an edit once a report was made of it.
+REPORTED = ("summary", "task", "edited_on", "trained_on")
 RECORD_KEYS = (
     "strategy",
     "direction",
     "grouping",
     "constraint",
+    "classes",
     "favorable",
     "label_sets",
     "step",
@@ -29,8 +30,7 @@ RECORD_KEYS = (
     "digests",
     "leaf_value",
     "selection",
-    "summary",
-    "task",
+    *REPORTED,
     "earlier",
 )
 
@@ -38,73 +38,37 @@ RECORD_KEYS = (
 def make_record(
     view: EnsembleView,
     edited: EnsembleView,
+    compared: Compared,
     *,
     strategy: str,
     direction: str,
-    grouping: Groups,
-    constraint: Constraint,
-    label_sets: LabelSets | None,
     step: int,
     scale: float,
     path: str,
+    selection: Selection | None,
 ) -> dict[str, Any]:
     """The record of an edit from one view of a model to another.
 
-    Keys: ``strategy``, ``direction``, ``grouping`` (from which `read_grouping` makes groups), ``constraint`` (its name
-    and ``min_group_rows``), ``favorable``, ``label_sets`` (the labels it stands for, if several, and the others),
-    ``step``, ``scale``; ``path``, the fingerprint of the path that it is a step of; ``digests``, those of the model
-    ``before`` and ``after``; ``leaf_value``, the leaves before; ``selection``, the bounds and what was measured where
-    they chose the step, if they did; ``summary``, what a report says of the edit, as JSON, and ``task``, the columns of
-    the table, if the command line made it; ``earlier``, the record of an edit before this one.
+    Keys: ``strategy``, ``direction``; ``grouping``, ``constraint``, ``classes``, ``favorable`` and ``label_sets``,
+    from which `read_compared` makes what was compared; ``step``, ``scale``; ``path``, the fingerprint of the path that
+    it is a step of; ``digests``, those of the model ``before`` and ``after``; ``leaf_value``, the leaves before;
+    ``selection``, the bounds and what was measured where they chose the step, if they did; ``summary``, what a report
+    says of the edit, as JSON, ``task``, the columns of the table, ``edited_on`` and ``trained_on``, which tables these
+    were, if the command line made it; ``earlier``, the record of an edit before this one.
     """
     return {
         "strategy": strategy,
         "direction": direction,
-        **describe_compared(grouping, constraint),
-        "favorable": view.classes.tolist()[view.favorable],
-        "label_sets": None if label_sets is None else [list(labels) for labels in label_sets],
+        **compared.describe(),
         "step": step,
         "scale": scale,
         "path": path,
         "digests": {"before": view.digests, "after": edited.digests},
         "leaf_value": view.stored_leaves,
-        "selection": None,
-        "summary": None,
-        "task": None,
+        "selection": None if selection is None else selection.told(),
+        **dict.fromkeys(REPORTED),
         "earlier": find_record(view.around.outer),
     }
-
-
-def describe_compared(grouping: Groups, constraint: Constraint) -> dict[str, Any]:
-    """Who is compared and how, as plain values."""
-    return {
-        "grouping": {
-            "columns": [list(values) for values in grouping.columns],
-            "names": list(grouping.names),
-            "combine": grouping.combine,
-            "missing": grouping.missing,
-            "privileged": list(grouping.privileged),
-        },
-        "constraint": {"name": constraint.name, "min_group_rows": constraint.min_rows},
-    }
-
-
-def read_grouping(record: dict[str, Any]) -> Groups:
-    """The groups that an edit was made for."""
-    stored = record["grouping"]
-    return Groups(
-        tuple(map(tuple, stored["columns"])),
-        tuple(stored["names"]),
-        stored["combine"],
-        stored["missing"],
-        tuple(stored["privileged"]),
-    )
-
-
-def read_label_sets(record: dict[str, Any]) -> LabelSets | None:
-    """The labels that the favourable class stands for, and the others."""
-    stored = record["label_sets"]
-    return None if stored is None else LabelSets.of(*stored)
 
 
 def attach_record(model: Any, record: dict[str, Any] | None) -> None:
@@ -121,18 +85,12 @@ def find_record(model: Any) -> dict[str, Any] | None:
     return record
 
 
-def note_selection(model: Any, selection: Selection) -> None:
-    """Say in the record of a model which bounds chose the edit."""
+def attach_report(model: Any, **reported: Any) -> None:
+    """Let the record of a model say what a report says of it too: the entries of `REPORTED`."""
     record = find_record(model)
-    if record is not None:
-        record["selection"] = selection.told()
-
-
-def note_report(model: Any, *, summary: str, task: dict[str, Any]) -> None:
-    """Say in the record of a model what a report says of it, and which columns of a table it was made from."""
-    record = find_record(model)
-    if record is not None:
-        record["summary"], record["task"] = summary, task
+    assert record is not None
+    assert set(reported) == set(REPORTED)
+    attach_record(edited_model(model), {**record, **reported})
 
 
 def undo(model: Any) -> Any:
@@ -170,7 +128,7 @@ def undo(model: Any) -> Any:
     >>> X, y, s = people.data, people.target, people.sensitive
     >>> forest = RandomForestClassifier(10, random_state=0).fit(X[:500], y[:500])
     >>> path = trace_path(forest, X[:500], y[:500], sensitive_features=s[:500], select_on=(X[500:], y[500:], s[500:]))
-    >>> fair = path.model_at(path.select(epsilon=0.05).step)
+    >>> fair = path.model_at(path.select(epsilon=0.05))
     >>> bool((undo(fair).predict_proba(X) == forest.predict_proba(X)).all())
     True
     """

@@ -1,18 +1,18 @@
 """From the counts of a path and a bound to one step."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from eifffel.advice import warn_of_few_rows, warn_unmet
+from eifffel.bounds import Bounds
 from eifffel.exceptions import InputError, parameter
 from eifffel.metrics import selection_rate
-from eifffel.objective import Objective
 from eifffel.path_counts import PathCounts
 from eifffel.rows.groups import Groups
-from eifffel.selection import KnownRows, Selection, certify, check_bounds, measure_excess
-from eifffel.shortfall import find_shortfall
+from eifffel.selection import KnownRows, Selection
+from eifffel.shortfall import Shortfall, find_shortfall
 from eifffel.telling import tell
 
 # Said where no selection row is left that the edits owe nothing to.
@@ -29,13 +29,7 @@ def select_step(
     accuracy_counts: PathCounts,
     groups: Groups,
     safest: int,
-    *,
-    epsilon: float | None,
-    ratio: float | None = None,
-    alpha: float | None,
-    rule: str,
-    confidence: float | None,
-    objective: Any,
+    bounds: Bounds,
     rows: KnownRows,
 ) -> Selection:
     """Choose a step; ``rows`` is what is known of the rows of ``counts``.
@@ -43,56 +37,57 @@ def select_step(
     ``safest`` is the step from which on, towards the model as it came, bounds are certified with confidence.
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
-    objective = check_bounds(epsilon, ratio, alpha, rule, confidence, objective)
-    if confidence is not None:
-        _check_certifiable(counts, confidence, rows)
-    asked: dict[str, Any] = {"epsilon": epsilon, "ratio": ratio, "alpha": alpha, "rule": rule, "confidence": confidence}
-    step, met = choose_step(counts, accuracy_counts, safest, objective, **asked)
+    if bounds.confidence is not None:
+        _check_certifiable(counts, bounds.confidence, rows)
+    step, met = choose_step(counts, accuracy_counts, safest, bounds)
     shortfall = None
-    if confidence is not None and not met:
-        certified = certify(measure_excess(counts, epsilon, ratio, confidence), safest)
-        shortfall = find_shortfall(counts, certified, safest, epsilon=epsilon, ratio=ratio, confidence=confidence)
-    asked |= {"shortfall": shortfall, **rows._asdict()}
-    selection = describe_step(counts, accuracy_counts, groups, step, objective, met=met, **asked)
+    if bounds.confidence is not None and not met:
+        shortfall = find_shortfall(counts, certify(bounds.measure_excess(counts), safest), safest, bounds)
+    selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met, shortfall=shortfall)
     if not met:
         warn_unmet(selection, counts)
-    elif confidence is not None:
+    elif bounds.confidence is not None:
         warn_of_few_rows(selection, counts, groups)
     return selection
 
 
-def choose_step(
-    counts: PathCounts,
-    accuracy_counts: PathCounts,
-    safest: int,
-    objective: Objective,
-    *,
-    epsilon: float | None,
-    ratio: float | None,
-    alpha: float | None,
-    rule: str,
-    confidence: float | None,
-) -> tuple[int, bool]:
+def choose_step(counts: PathCounts, accuracy_counts: PathCounts, safest: int, bounds: Bounds) -> tuple[int, bool]:
     """The step, and whether it keeps the bounds."""
-    discrimination, drop = counts.discrimination, accuracy_counts.drop(objective)
-    below, limit = np.inf if epsilon is None else epsilon + counts.tolerance, np.inf if alpha is None else alpha
-    if rule == "paper":
+    discrimination, drop = counts.discrimination, accuracy_counts.drop(bounds.objective)
+    below = np.inf if bounds.epsilon is None else bounds.epsilon + counts.tolerance
+    limit = np.inf if bounds.alpha is None else bounds.alpha
+    if bounds.rule == "paper":
         # The loop of Algorithms 2 and 3 runs while disc > epsilon and drop < alpha.
         stops = (discrimination <= below) | (drop >= limit - accuracy_counts.tolerance)
         step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
         return step, bool(discrimination[step] <= below)
     allowed = drop <= limit + accuracy_counts.tolerance
-    if confidence is not None:
-        keeps = certify(measure_excess(counts, epsilon, ratio, confidence), safest)
-    elif ratio is None:
+    if bounds.confidence is not None:
+        keeps = certify(bounds.measure_excess(counts), safest)
+    elif bounds.ratio is None:
         keeps = np.abs(discrimination) <= below
     else:
-        keeps = counts.ratio >= ratio - counts.tolerance
+        keeps = counts.ratio >= bounds.ratio - counts.tolerance
     keeps = keeps & allowed
     if not keeps.any():
-        away = np.abs(discrimination) if ratio is None else -np.nan_to_num(counts.ratio)
+        away = np.abs(discrimination) if bounds.ratio is None else -np.nan_to_num(counts.ratio)
         return int(np.argmin(np.where(allowed, away, np.inf))), False
-    return int(np.argmax(keeps) if rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
+    return int(np.argmax(keeps) if bounds.rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
+
+
+def certify(excess: np.ndarray, safest: int) -> np.ndarray:
+    """Whether each step is certified to keep a bound, from the upper limit of what is in excess of it.
+
+    Fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021): from the ``safest`` step, by what is known
+    without these rows, towards the model as it came; the first step whose limit exceeds 0 ends it. If some step breaks
+    the bound, the first of those on the way must be passed by mistake before any of them can be certified, and that
+    test errs no more often than 1 - confidence. So no share of that is lost however many steps there are, and any of
+    the certified ones may be taken. Where several differences are bounded, each must pass its own test (an
+    intersection-union test), and nothing is lost by that either.
+    """
+    certified = np.zeros(len(excess), bool)
+    certified[: safest + 1] = np.maximum.accumulate(excess[safest::-1])[::-1] <= 0
+    return certified
 
 
 def describe_step(
@@ -100,11 +95,11 @@ def describe_step(
     accuracy_counts: PathCounts,
     groups: Groups,
     step: int,
-    objective: Objective,
+    bounds: Bounds,
+    rows: KnownRows,
     *,
     met: bool,
-    confidence: float | None,
-    **asked: Any,
+    shortfall: Shortfall | None = None,
 ) -> Selection:
     """What was measured at a step."""
     decided, n_rows = (counts.favorable[step], counts.totals), groups.count_people(counts.n_rows)
@@ -119,6 +114,7 @@ def describe_step(
         directed=counts.constraint.directed,
         selection_rates=tuple(map(float, selection_rate(*map(groups.count_compared, decided)))),
         constraint=counts.constraint.name,
+        bounds=bounds,
         discrimination_rows=counts.rows,
         accuracy_rows=accuracy_counts.rows,
         n_rows=tuple(n_rows.tolist()),
@@ -126,13 +122,12 @@ def describe_step(
         n_discrimination_rows=int(counts.n_rows.sum()),
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
-        interval=counts.interval(step, confidence),
-        confidence=confidence,
-        upper=None if confidence is None else float(counts.limits(confidence)[step]),
-        objective=objective,
-        objective_value=float(accuracy_counts.objective(objective)[step]),
-        objective_drop=float(accuracy_counts.drop(objective)[step]),
-        **asked,
+        interval=counts.interval(step, bounds.confidence),
+        upper=None if bounds.confidence is None else float(counts.limits(bounds.confidence)[step]),
+        objective_value=float(accuracy_counts.objective(bounds.objective)[step]),
+        objective_drop=float(accuracy_counts.drop(bounds.objective)[step]),
+        shortfall=shortfall,
+        **rows._asdict(),
     )
     return replace(selection, told_instead=_tell_instead(selection, counts, accuracy_counts, groups))
 
@@ -162,6 +157,7 @@ def _tell_instead(
     }
     compared, labelled, objective = told.compared, of_labels.labelled, selection.objective
     if compared is not None:
+        short = None if selection.shortfall is None else asdict(selection.shortfall)
         sides = [compared.constraint.count_sides(table) for table in (compared.totals, counts.totals)]
         kept = counts.constraint.kept
         instead |= {
@@ -172,7 +168,7 @@ def _tell_instead(
             "interval": compared.interval(1, selection.confidence),
             "upper": None if selection.confidence is None else float(compared.limits(selection.confidence)[1]),
             # Whoever is not described may have a part in it, by another attribute.
-            "shortfall": selection.plain()["shortfall"] if (sides[0] == sides[1])[kept].all() else None,
+            "shortfall": short if (sides[0] == sides[1])[kept].all() else None,
         }
     if labelled is not None:
         instead |= {

@@ -1,21 +1,14 @@
-"""Selection: the step that a bound selects, what a bound may be, and what certifies one."""
+"""Selection: the step that bounds select, and what was measured there."""
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from eifffel._validation import check_choice, check_confidence, check_fraction
-from eifffel.exceptions import InputError, InputTypeError, parameter
+from eifffel.bounds import Bounds
 from eifffel.intervals import CONFIDENCE
-from eifffel.objective import Objective, check_alpha, check_objective
-from eifffel.path_counts import PathCounts
+from eifffel.objective import Objective
 from eifffel.rows.kinds import RowKinds
 from eifffel.shortfall import Shortfall, say_shortfall
 
-# The bound on discrimination where nobody names one.
-EPSILON = 0.05
-RULES = ("first", "most_accurate", "paper")
 # Rows of which so large a share scored leaves are no rows to choose on with confidence.
 MOST_SEEN = 0.5
 # What a confidence rests on where nothing tells on which rows the model was trained.
@@ -60,8 +53,9 @@ class Selection:
         this step.
     constraint : str
         Which rates are compared.
-    epsilon, ratio, alpha, rule, confidence, objective
-        What was asked for; ``epsilon`` or ``ratio`` is ``None``.
+    bounds : Bounds
+        What was asked for: ``epsilon`` or ``ratio``, ``alpha``, ``rule``, ``confidence`` and ``objective``, which are
+        attributes of the selection too.
     discrimination_rows, accuracy_rows : str
         Which rows were measured, such as ``"selection rows"``.
     n_rows : tuple of ints
@@ -125,10 +119,7 @@ class Selection:
     rate_ratio: float
     selection_rates: tuple[float, ...]
     constraint: str
-    epsilon: float | None
-    ratio: float | None
-    alpha: float | None
-    rule: str
+    bounds: Bounds
     discrimination_rows: str
     accuracy_rows: str
     n_rows: tuple[int, ...]
@@ -137,9 +128,7 @@ class Selection:
     left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
-    confidence: float | None
     upper: float | None
-    objective: Objective
     objective_value: float
     objective_drop: float
     path: str
@@ -152,6 +141,36 @@ class Selection:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "kinds": None}
+
+    @property
+    def epsilon(self) -> float | None:
+        """The bound on discrimination that was asked for, if it was not one on the ratio."""
+        return self.bounds.epsilon
+
+    @property
+    def ratio(self) -> float | None:
+        """The bound on the ratio of rates, if that was asked for."""
+        return self.bounds.ratio
+
+    @property
+    def alpha(self) -> float | None:
+        """The bound on the loss of the objective, if there is one."""
+        return self.bounds.alpha
+
+    @property
+    def rule(self) -> str:
+        """Which of the steps that keep the bounds was to be taken."""
+        return self.bounds.rule
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence that was asked for, if one was."""
+        return self.bounds.confidence
+
+    @property
+    def objective(self) -> Objective:
+        """What ``alpha`` limits the loss of."""
+        return self.bounds.objective
 
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
@@ -176,7 +195,7 @@ class Selection:
         if self.confidence is None:
             return ""
         if self.shortfall is not None:
-            return f"\n{say_shortfall(self.plain())}"
+            return f"\n{say_shortfall(self)}"
         if self.trained is None:
             return f"\nthe confidence {RESTS_ON_WORD}"
         return "\nthe model was not trained on these rows"
@@ -189,10 +208,8 @@ class Selection:
 
     @property
     def bound(self) -> str:
-        """What was asked for, in words."""
-        if self.ratio is None:
-            return parameter("epsilon") + f"={self.epsilon:g}"
-        return parameter("ratio") + f"={self.ratio:g}"
+        """The bound on the difference or the ratio that was asked for, in words."""
+        return self.bounds.bound
 
     @property
     def is_past(self) -> bool:
@@ -207,7 +224,8 @@ class Selection:
         Returns
         -------
         dict
-            The attributes by their names, but for ``kinds`` and ``told_instead``.
+            The attributes by their names, ``epsilon`` and all other bounds among them, but for ``kinds`` and
+            ``told_instead``.
 
         Examples
         --------
@@ -220,7 +238,8 @@ class Selection:
         (2, 2)
         """
         whole = asdict(replace(self, kinds=None, told_instead={}))
-        return {name: value for name, value in whole.items() if name not in ("kinds", "told_instead")}
+        bounds = whole.pop("bounds")
+        return {name: value for name, value in whole.items() if name not in ("kinds", "told_instead")} | bounds
 
     def told(self) -> dict[str, Any]:
         """Everything as plain data, of those people alone who are described where others read it.
@@ -257,60 +276,3 @@ def check_own(selection: Any, path: str) -> None:
             "and what was measured there says nothing of this one; give a selection that this path made, or one made "
             "by what its measure gave"
         )
-
-
-def check_one_bound(epsilon: Any, ratio: Any) -> None:
-    """Raise if both a difference and a ratio are bounded."""
-    if epsilon is not None and ratio is not None:
-        both = parameter("epsilon") + f"={epsilon!r} and " + parameter("ratio") + f"={ratio!r}"
-        raise InputError(both + " are two bounds; give one of them")
-    if ratio is not None:
-        check_fraction("ratio", ratio)
-        if ratio == 0:
-            raise InputError(parameter("ratio") + " must be above 0, got 0; 0.8 is the four-fifths rule")
-
-
-def check_bounds(epsilon: Any, ratio: Any, alpha: Any, rule: Any, confidence: Any, objective: Any) -> Objective:
-    """Raise if what is asked for makes no sense; the objective, checked."""
-    objective = check_objective(objective)
-    check_one_bound(epsilon, ratio)
-    if epsilon is None and ratio is None:
-        raise InputTypeError(
-            parameter("epsilon") + " must be a number in [0, 1], got None; give it, 0.05 for instance, or give ratio"
-        )
-    if ratio is None:
-        check_fraction("epsilon", epsilon)
-    elif rule == "paper":
-        raise ValueError("rule='paper' stops at a difference, and ratio is none; give epsilon, or take rule='first'")
-    check_alpha(alpha, objective)
-    check_choice("rule", rule, RULES)
-    check_confidence(confidence, optional=True)
-    if confidence is not None and rule == "paper":
-        raise ValueError(
-            "rule='paper' stops at the first step that keeps the bound on the rows measured, and no confidence comes "
-            "with it; leave confidence out, or take rule='first'"
-        )
-    return objective
-
-
-def certify(excess: np.ndarray, safest: int) -> np.ndarray:
-    """Whether each step is certified to keep a bound, from the upper limit of what is in excess of it.
-
-    Fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021): from the ``safest`` step, by what is known
-    without these rows, towards the model as it came; the first step whose limit exceeds 0 ends it. If some step breaks
-    the bound, the first of those on the way must be passed by mistake before any of them can be certified, and that
-    test errs no more often than 1 - confidence. So no share of that is lost however many steps there are, and any of
-    the certified ones may be taken. Where several differences are bounded, each must pass its own test (an
-    intersection-union test), and nothing is lost by that either.
-    """
-    certified = np.zeros(len(excess), bool)
-    certified[: safest + 1] = np.maximum.accumulate(excess[safest::-1])[::-1] <= 0
-    return certified
-
-
-def measure_excess(counts: PathCounts, epsilon: float | None, ratio: float | None, confidence: float) -> np.ndarray:
-    """The upper limit, after each step, of what is in excess of a bound."""
-    if ratio is not None:
-        return counts.ratio_limits(ratio, confidence)
-    assert epsilon is not None
-    return counts.limits(confidence) - epsilon

@@ -1,14 +1,15 @@
 """Shortfall: why no step is certified to keep a bound, and how many rows of whom would do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from scipy.stats import norm
 
+from eifffel.bounds import Bounds
 from eifffel.intervals import difference_limit, ratio_limit
-from eifffel.objective import name_loss
+from eifffel.objective import Objective, name_loss
 from eifffel.path_counts import PathCounts
 
 # How often so many rows as are said to be needed would do.
@@ -36,7 +37,8 @@ class Shortfall:
     at_the_end : bool
         Whether the second of them is the last of all.
     value, limit : float
-        At that step: the difference and its upper limit, or the smallest ratio and its lower limit.
+        At that step: the difference and its upper limit, or the smallest ratio and its lower limit; NaN, or ``None`` in
+        a report, where a ratio is not defined.
     pair : tuple of two str
         Between whom they are.
     rows_needed : dict of ints
@@ -48,25 +50,18 @@ class Shortfall:
     kind: str
     steps: tuple[int, int]
     at_the_end: bool
-    value: float
-    limit: float
+    value: float | None
+    limit: float | None
     pair: tuple[str, str]
     rows_needed: dict[str, int]
     n_rows: dict[str, int]
 
 
-def find_shortfall(
-    counts: PathCounts,
-    certified: np.ndarray,
-    safest: int,
-    *,
-    epsilon: float | None,
-    ratio: float | None,
-    confidence: float,
-) -> Shortfall:
+def find_shortfall(counts: PathCounts, certified: np.ndarray, safest: int, bounds: Bounds) -> Shortfall:
     """Why no step was chosen, where ``certified`` says which keep the bound and ``safest`` is the first to be tried."""
-    constraint, at_the_end = counts.constraint, safest == len(certified) - 1
-    sides = _Sides.at(counts, safest, epsilon, ratio)
+    constraint, at_the_end, confidence = counts.constraint, safest == len(certified) - 1, bounds.confidence
+    assert confidence is not None
+    sides = _Sides.at(counts, safest, bounds)
     names = constraint.names
     first = int(np.argmax(certified)) if certified.any() else safest
     needed = None if certified.any() else sides.find_needed(confidence)
@@ -90,31 +85,47 @@ def find_shortfall(
     )
 
 
-def say_shortfall(selection: Mapping[str, Any]) -> str:
-    """A shortfall in words, from a selection as plain data: the same in a warning, on a page and in a terminal."""
-    short = selection["shortfall"]
-    bound = "larger epsilon" if selection["ratio"] is None else "smaller ratio"
-    first, safest = short["steps"]
-    if short["kind"] == ALPHA:
-        upto = "on" if short["at_the_end"] else f"to {safest}"
+class Chosen(Protocol):
+    """What is said of a step that was chosen: a `Selection`, or what a report knows of one."""
+
+    @property
+    def shortfall(self) -> Shortfall | None: ...
+    @property
+    def ratio(self) -> float | None: ...
+    @property
+    def directed(self) -> bool: ...
+    @property
+    def accuracy_rows(self) -> str: ...
+    @property
+    def objective(self) -> Objective: ...
+
+
+def say_shortfall(chosen: Chosen) -> str:
+    """A shortfall in words: the same in a warning, on a page and in a terminal."""
+    short = chosen.shortfall
+    assert short is not None
+    bound = "larger epsilon" if chosen.ratio is None else "smaller ratio"
+    first, safest = short.steps
+    if short.kind == ALPHA:
+        upto = "on" if short.at_the_end else f"to {safest}"
         return (
-            f"steps from {first} {upto} are certified, and on the {selection['accuracy_rows']} each of them has a "
-            f"{name_loss(selection['objective'])} of more than alpha. Allow a larger alpha or a {bound}, or give more "
+            f"steps from {first} {upto} are certified, and on the {chosen.accuracy_rows} each of them has a "
+            f"{name_loss(chosen.objective)} of more than alpha. Allow a larger alpha or a {bound}, or give more "
             "rows to choose on"
         )
-    step = "the last step" if short["at_the_end"] else f"step {safest}, which should discriminate least,"
-    if short["kind"] in (BEYOND, UNCLEAR):
-        what = "discrimination" if selection["ratio"] is None else "ratio"
-        between = "" if selection["directed"] else " between {} and {}".format(*short["pair"])
-        value = "not known" if short["value"] is None else f"{short['value']:.4g}"
+    step = "the last step" if short.at_the_end else f"step {safest}, which should discriminate least,"
+    if short.kind in (BEYOND, UNCLEAR):
+        what = "discrimination" if chosen.ratio is None else "ratio"
+        between = "" if chosen.directed else " between {} and {}".format(*short.pair)
+        value = "not known" if short.value is None else f"{short.value:.4g}"
         so = "so that more rows would hardly help"
-        if short["kind"] == UNCLEAR:
+        if short.kind == UNCLEAR:
             so = "which may be chance: more rows may help, and these do not say how many"
         why = f"its {what} is {value}{between}, {so}"
     else:
         wanted = [
-            f"{needed:,} rows of group {name!r} (there are {short['n_rows'][name]:,})"
-            for name, needed in short["rows_needed"].items()
+            f"{needed:,} rows of group {name!r} (there are {short.n_rows[name]:,})"
+            for name, needed in short.rows_needed.items()
         ]
         several = ", ".join(wanted[:-1]) + (" and " if len(wanted) > 1 else "") + wanted[-1]
         why = f"for that, about {several} would be needed, to succeed four times in five"
@@ -132,10 +143,11 @@ class _Sides:
     ratio: float | None
 
     @classmethod
-    def at(cls, counts: PathCounts, step: int, epsilon: float | None, ratio: float | None) -> "_Sides":
+    def at(cls, counts: PathCounts, step: int, bounds: Bounds) -> "_Sides":
         size = counts.constraint.count_sides(counts.totals)
         chosen = counts.constraint.count_sides(counts.favorable[step])
-        return cls(chosen / np.maximum(size, 1), size.astype(float), counts.constraint.pairs, epsilon, ratio)
+        rates, pairs = chosen / np.maximum(size, 1), counts.constraint.pairs
+        return cls(rates, size.astype(float), pairs, bounds.epsilon, bounds.ratio)
 
     @property
     def excess(self) -> np.ndarray:

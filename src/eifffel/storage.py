@@ -36,7 +36,7 @@ from eifffel.loaded import (
 from eifffel.native import read_native
 from eifffel.record import attach_record, edited_model, find_record
 
-FORMAT = 2
+FORMAT = 3
 # A member of the zip file beside skops's own.
 ABOUT = "eifffel.json"
 # Models are several times as large unpacked as packed; what is much larger fills the memory and is none.
@@ -47,6 +47,8 @@ TRUSTED_TYPES = (
     "catboost.core.CatBoostClassifier",
     "collections.OrderedDict",
     "eifffel.classifier.EiFFFeLClassifier",
+    "eifffel.bounds.Bounds",
+    "eifffel.comparison.Compared",
     "eifffel.constraints.Constraint",
     "eifffel.rows.groups.Groups",
     "eifffel.rows.labels.LabelSets",
@@ -54,6 +56,7 @@ TRUSTED_TYPES = (
     "eifffel.path.FairnessPath",
     "eifffel.path_counts.PathCounts",
     "eifffel.selection.Selection",
+    "eifffel.shortfall.Shortfall",
     "eifffel.splitting.DiscriminationAwareForestClassifier",
     "eifffel.splitting.DiscriminationAwareTreeClassifier",
     "eifffel.strategies._flips.FlipOrder",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, check_select_on, equal, listed
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
+from eifffel.comparison import Compared, Comparison
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint
 from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monotone, view_ensemble
 from eifffel.exceptions import (
     HiddenMonotoneWarning,
@@ -25,21 +26,20 @@ from eifffel.leaves.training import Training, find_trained
 from eifffel.measuring import measure_rows
 from eifffel.metrics import balanced_accuracy
 from eifffel.path import FairnessPath
-from eifffel.path_counts import PathCounts
+from eifffel.path_counts import ROWS_KEPT_APART, SCORING_ROWS, SELECTION_ROWS, PathCounts
 from eifffel.rows.batches import Batches
-from eifffel.rows.coding import Coding
 from eifffel.rows.columns import check_features
-from eifffel.rows.groups import EACH, Groups, make_groups
-from eifffel.rows.labels import LabelSets, find_label_sets, split_favorable
+from eifffel.rows.groups import EACH
+from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows, read_selection
-from eifffel.rows.sensitive import ERROR, MISSING
-from eifffel.rows.survey import Survey, survey_batches
-from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, EditOrder, resolve_strategy
+from eifffel.rows.sensitive import ERROR
+from eifffel.rows.survey import Survey
+from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, EditOrder, check_strategy, resolve_strategy
 
 # Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
 MEMORY_BUDGET = 4e9
 # What rows are called in errors.
-SCORING, SELECTION = "the scoring rows", "the rows of select_on"
+SCORING, SELECTION = f"the {SCORING_ROWS}", "the rows of select_on"
 
 
 def trace_path(
@@ -180,141 +180,106 @@ def trace_path(
     >>> choice = path.select(epsilon=0.05)
     >>> choice.met
     True
-    >>> fair = path.model_at(choice.step)
+    >>> fair = path.model_at(choice)
     >>> type(fair).__name__
     'RandomForestClassifier'
     """
+    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    tracing = Tracing(strategy, direction, keep_apart, monotone, memory_budget, n_jobs, verbose)
     given = [(y, sensitive_features), *([] if select_on is None else [check_select_on(select_on)[1:3]])]
     names = check_features(features, *given)
     scoring = read_rows(model, X, y, sensitive_features, sample_weight, features=names)
-    selection = read_selection(model, select_on, names)
-    return trace_batches(
-        model,
-        scoring,
-        selection,
-        combine=combine,
-        missing=missing,
-        privileged=privileged,
-        strategy=strategy,
-        direction=direction,
-        constraint=constraint,
-        min_group_rows=min_group_rows,
-        keep_apart=keep_apart,
-        favorable=favorable,
-        monotone=monotone,
-        memory_budget=memory_budget,
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
+    return trace_rows(model, scoring, read_selection(model, select_on, names), comparison, tracing)
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """What is asked, of a model and of rows that were surveyed.
+@dataclass(frozen=True)
+class Tracing:
+    """How a path is traced, beside what is compared; see `trace_path` for those that it has too.
 
     Attributes
     ----------
-    view : EnsembleView
-    coding : Coding
-        How labels and groups are counted.
-    constraint : Constraint
-        What is bounded.
-    scoring, selecting : Survey
-        Of the scoring rows and of the rows that steps are measured on, which may be the same.
+    strategy, direction, keep_apart, monotone, memory_budget, n_jobs, verbose
+    trained_here : bool
+        Whether the model was trained on the scoring rows, and on no others.
+    one_table : bool
+        Whether scoring and selection rows were drawn from one table.
     """
 
-    view: EnsembleView
-    coding: Coding
-    constraint: Constraint
-    scoring: Survey
-    selecting: Survey
+    strategy: str = AUTO
+    direction: str = ANY
+    keep_apart: bool = False
+    monotone: Mapping[Any, int] | None = None
+    memory_budget: float = MEMORY_BUDGET
+    n_jobs: int | None = None
+    verbose: int = 0
+    trained_here: bool = False
+    one_table: bool = False
+
+    def __post_init__(self) -> None:
+        check_n_jobs(self.n_jobs)
+        if self.memory_budget != np.inf:
+            check_number("memory_budget", self.memory_budget, at_least=0)
+        check_choice("direction", self.direction, DIRECTIONS)
+
+    @property
+    def work(self) -> dict[str, Any]:
+        """What a pass over rows takes: its threads, and whether there is a bar."""
+        return {"n_jobs": self.n_jobs, "verbose": self.verbose}
 
 
-def trace_batches(
-    model: Any,
-    scoring: Batches,
-    selection: Batches | None,
-    *,
-    groups: Groups | None = None,
-    combine: str = EACH,
-    missing: str = ERROR,
-    privileged: Any = None,
-    strategy: str = AUTO,
-    direction: str = ANY,
-    constraint: str = DEMOGRAPHIC_PARITY,
-    min_group_rows: int = MIN_GROUP_ROWS,
-    keep_apart: bool = False,
-    favorable: Any = None,
-    monotone: Mapping[Any, int] | None = None,
-    memory_budget: float = MEMORY_BUDGET,
-    trained_here: bool = False,
-    one_table: bool = False,
-    n_jobs: int | None = None,
-    verbose: int = 0,
+def trace_rows(
+    model: Any, scoring: Batches, selection: Batches | None, comparison: Comparison | Compared, tracing: Tracing
 ) -> FairnessPath:
-    """`trace_path` for rows in batches.
-
-    ``groups`` may be known beforehand, whether or not all have scoring rows; ``combine``, ``missing`` and
-    ``privileged`` are then theirs. ``trained_here`` says that the model was trained on the scoring rows and on no
-    others, ``one_table`` that scoring and selection rows were drawn from one table.
-    """
-    check_n_jobs(n_jobs)
-    if memory_budget != np.inf:
-        check_number("memory_budget", memory_budget, at_least=0)
-    check_choice("direction", direction, DIRECTIONS)
-    check_choice("missing", missing, MISSING)
-    check_constraint(constraint)
-    grouping = {"combine": combine, "missing": missing, "privileged": privileged}
-    task = _read_task(
-        model, scoring, selection, groups, grouping, strategy, constraint, min_group_rows, favorable, monotone, verbose
-    )
-    work: dict[str, Any] = {"n_jobs": n_jobs, "verbose": verbose}
-    task, scored, chosen_on = _place(task, scoring, selection, memory_budget, **work)
+    """`trace_path` for rows in batches; what is compared may be known already, from more rows than these."""
+    view, compared, surveys = _resolve(model, scoring, selection, comparison, tracing)
+    strategy = resolve_strategy(tracing.strategy, view, compared.constraint)
+    scored, chosen_on = _place(view, compared, scoring, selection, surveys, tracing)
+    constraint = compared.constraint.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
+    scored.check()
+    chosen_on.check()
 
     # The first pass.
-    several = len(task.constraint.names) > 2
-    needs_sample = not STRATEGIES[strategy].flips if strategy != AUTO else several or not task.view.votes
-    training = Training.of(task.view)
-    counted = count_rows(task.view, scored, sampled=needs_sample, training=training, **work)
-    task, counted, scored, chosen_on = _put_privileged_last(task, counted, scored, chosen_on)
+    training = Training.of(view)
+    sampled = not STRATEGIES[strategy].flips
+    counted = count_rows(view, scored, sampled=sampled, training=training, **tracing.work)
+    compared = _find_privileged(replace(compared, constraint=constraint), counted)
+    constraint = compared.constraint
 
-    strategy = resolve_strategy(strategy, task.view, task.constraint)
-    order = _order(task, counted, scored, chosen_on, strategy, direction, keep_apart, n_jobs)
+    order = _order(view, constraint, counted, scored, chosen_on, strategy, tracing)
 
     # The second pass.
-    weighed = chosen_on is not scored and order.saw_selection_rows
-    measured = measure_rows(task.view, chosen_on, order, keep_apart=keep_apart and weighed, training=training, **work)
-    counts = measured.steps.path_counts(chosen_on.name, task.constraint)
+    fitted = chosen_on is not scored and order.saw_selection_rows
+    keep_apart = tracing.keep_apart and fitted
+    measured = measure_rows(view, chosen_on, order, keep_apart=keep_apart, training=training, **tracing.work)
+    accuracy_counts = counts = measured.steps.path_counts(chosen_on.name, constraint)
     certain_counts: PathCounts | None = counts
-    if weighed:
-        apart = measured.apart
-        certain_counts = None if apart is None else apart.path_counts("selection rows kept apart", task.constraint)
-    accuracy_counts = counts
-    if task.selecting.labels is None:
-        accuracy_counts = measure_rows(task.view, scored, order, **work).steps.path_counts(scored.name, task.constraint)
+    if fitted:
+        certain_counts = None if measured.apart is None else measured.apart.path_counts(ROWS_KEPT_APART, constraint)
+    if surveys[-1].labels is None:
+        steps = measure_rows(view, scored, order, **tracing.work).steps
+        accuracy_counts = steps.path_counts(scored.name, constraint)
 
-    if task.coding.label_sets is not None:
-        _check_not_inverted(accuracy_counts, task.coding.label_sets)
+    if compared.label_sets is not None and not tracing.trained_here:
+        _check_not_inverted(accuracy_counts, compared.label_sets)
 
     alone = chosen_on is scored
     overlap = 1.0 if alone else measured.kinds.overlap(counted.kinds)
     repeats = max(measured.kinds.repeats, 1 if overlap else measured.kinds.join(counted.kinds).repeats)
     in_others = None if alone else measured.in_tree
-    trained = find_trained(training, counted.in_tree, in_others, on_scoring=trained_here, one_table=one_table)
+    trained = find_trained(
+        training, counted.in_tree, in_others, on_scoring=tracing.trained_here, one_table=tracing.one_table
+    )
     return FairnessPath(
         model=model,
         strategy=strategy,
-        direction=direction,
-        grouping=task.coding.groups,
-        constraint=task.constraint,
-        favorable=task.view.classes.tolist()[task.view.favorable],
-        label_sets=task.coding.label_sets,
+        direction=tracing.direction,
+        comparison=compared,
         order=order,
         leaf_counts=counted.leaves,
         counts=counts,
         accuracy_counts=accuracy_counts,
         certain_counts=certain_counts,
-        model_fingerprint=task.view.fingerprint(),
+        model_fingerprint=view.fingerprint(),
         # Of rows that are repeated, some of the same people are on either side.
         trained=None if trained is False and (overlap or repeats > 1) else trained,
         overlap=overlap,
@@ -325,48 +290,67 @@ def trace_batches(
     )
 
 
-def _read_task(
-    model: Any,
-    scoring: Batches,
-    selection: Batches | None,
-    groups: Groups | None,
-    grouping: dict[str, Any],
-    strategy: str,
-    constraint: str,
-    min_group_rows: int,
-    favorable: Any,
-    monotone: Mapping[Any, int] | None,
-    verbose: int,
-) -> Task:
-    """What there is to count, before anything is; mistakes are told here."""
-    resolve_strategy(strategy, find_view(model))
-    classes = read_classes(model)
-    # The labels of a table may be others than those of the model, and stand for them.
-    known = favorable is None or any(equal(favorable, label) for label in classes)
-    view = view_ensemble(model, favorable=favorable if known else classes[1])
-    if monotone is not None:
-        _refuse_monotone(model, read_monotone(monotone, view.feature_names))
-    missing = grouping["missing"] if groups is None else groups.missing
-    survey = survey_batches(scoring, missing, rows=SCORING, verbose=verbose)
-    if survey.labels is None:
-        raise ValueError("y is missing; leaves are scored by the labels of their rows")
-    others = survey if selection is None else survey_batches(selection, missing, rows=SELECTION, verbose=verbose)
-    if groups is None:
-        groups = make_groups(survey.values, also=None if selection is None else others.values, **grouping)
-    favorable, good = split_favorable(favorable, survey.labels, classes)
-    view = view if known else view_ensemble(model, favorable=favorable)
-    if monotone is None:
-        _ask_if_monotone(view, groups.names)
-    resolve_strategy(strategy, view)
-    label_sets = None if good is None else find_label_sets("y", survey.labels, good, others.labels or ())
-    asked = make_constraint(constraint, groups, min_group_rows=min_group_rows)
-    if asked.needs_labels and others.labels is None:
+def _resolve(
+    model: Any, scoring: Batches, selection: Batches | None, comparison: Comparison | Compared, tracing: Tracing
+) -> tuple[EnsembleView, Compared, list[Survey]]:
+    """The leaves of the model, what is compared, and what the scoring and the selection rows hold.
+
+    Mistakes are told here, before anything is counted.
+    """
+    view = _view(model, comparison.favorable, tracing)
+    asked = comparison if isinstance(comparison, Comparison) else Comparison(missing=comparison.groups.missing)
+    given = [(scoring, SCORING)] if selection is None else [(scoring, SCORING), (selection, SELECTION)]
+    surveys = []
+    for rows, name in given:
+        surveys.append(asked.survey(rows, rows=name, verbose=tracing.verbose))
+        if surveys[0].labels is None:
+            raise ValueError("y is missing; leaves are scored by the labels of their rows")
+    compared = comparison
+    if isinstance(compared, Comparison):
+        compared = compared.resolve(view.classes.tolist(), *surveys)
+    if not equal(compared.favorable, view.classes.tolist()[view.favorable]):
+        view = view_ensemble(model, favorable=compared.favorable)
+    if tracing.monotone is None:
+        _ask_if_monotone(view, compared.groups.names)
+    if compared.constraint.needs_labels and surveys[-1].labels is None:
         raise InputError(
             parameter("constraint")
-            + f"={constraint!r} compares people of one label, and the rows of select_on have no labels; give "
-            "their y"
+            + f"={compared.constraint.name!r} compares people of one label, and the rows of select_on have no labels; "
+            "give their y"
         )
-    return Task(view, Coding(view.classes, view.favorable, groups, label_sets), asked, survey, others)
+    return view, compared, surveys
+
+
+def _place(
+    view: EnsembleView,
+    compared: Compared,
+    scoring: Batches,
+    selection: Batches | None,
+    surveys: list[Survey],
+    tracing: Tracing,
+) -> tuple[RowsInLeaves, RowsInLeaves]:
+    """The scoring rows and the rows that steps are measured on, to be placed in their leaves when they are read."""
+    coding, work = compared.coding, tracing.work
+    # They are kept, as far as there is room, where they will be needed again.
+    budget = tracing.memory_budget if selection is None or surveys[-1].labels is None else 0
+    placing = Placing(view, coding, surveys[0], SCORING_ROWS, SCORING, scoring.alone is not None, **work)
+    scored = RowsInLeaves.of(scoring, placing, budget)
+    if selection is None:
+        return scored, scored
+    placing = Placing(view, coding, surveys[-1], SELECTION_ROWS, SELECTION, selection.alone is not None, **work)
+    return scored, RowsInLeaves.of(selection, placing)
+
+
+def _view(model: Any, favorable: Any, tracing: Tracing) -> EnsembleView:
+    """The leaves of a model; raises, before rows are read, if they cannot be edited as is asked for."""
+    check_strategy(tracing.strategy, find_view(model))
+    classes = read_classes(model)
+    # The labels of a table may be others than those of the model, and stand for its second.
+    known = favorable is None or any(equal(favorable, label) for label in classes)
+    view = view_ensemble(model, favorable=favorable if known else classes[1])
+    if tracing.monotone is not None:
+        _refuse_monotone(model, read_monotone(tracing.monotone, view.feature_names))
+    return view
 
 
 def _refuse_monotone(model: Any, constrained: dict[str, int]) -> None:
@@ -399,70 +383,32 @@ def _in_words(constrained: dict[str, int]) -> str:
     return ", ".join(words) + (f" and {more} more" if more else "")
 
 
-def _place(
-    task: Task, scoring: Batches, selection: Batches | None, memory_budget: float, **work: Any
-) -> tuple[Task, RowsInLeaves, RowsInLeaves]:
-    """The scoring rows and the rows that steps are measured on, to be placed in their leaves when they are read."""
-    alone = scoring.alone is not None
-    placing = Placing(task.view, task.coding, task.scoring, "scoring rows", SCORING, alone, **work)
-    # They are kept, as far as there is room, where they will be needed again.
-    budget = memory_budget if selection is None or task.selecting.labels is None else 0
-    chosen_on = scored = RowsInLeaves.of(scoring, placing, budget)
-    if selection is not None:
-        alone = selection.alone is not None
-        placing = Placing(task.view, task.coding, task.selecting, "selection rows", SELECTION, alone, **work)
-        chosen_on = RowsInLeaves.of(selection, placing)
-    constraint = task.constraint.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
-    scored.check()
-    chosen_on.check()
-    return replace(task, constraint=constraint), scored, chosen_on
-
-
-def _put_privileged_last(
-    task: Task, counted: Counted, scored: RowsInLeaves, chosen_on: RowsInLeaves
-) -> tuple[Task, Counted, RowsInLeaves, RowsInLeaves]:
-    """Of two groups the privileged one, which the first pass has found if it was not named, has code 1 from here on."""
-    groups = task.coding.groups
-    privileged = _find_privileged(groups, counted, task.constraint) if len(groups) == 2 else None
-    if privileged is None:
-        return task, counted, scored, chosen_on
-    coding = replace(task.coding, groups=groups.privileged_last(privileged))
-    constraint = make_constraint(task.constraint.name, coding.groups, min_group_rows=task.constraint.min_rows)
-    task = replace(task, coding=coding, constraint=constraint)
-    if privileged == 1:
-        return task, counted, scored, chosen_on
-    swapped = scored.swap_groups(coding)
-    others = swapped if chosen_on is scored else chosen_on.swap_groups(coding)
-    return task, counted.swap_groups(), swapped, others
-
-
 def _order(
-    task: Task,
+    view: EnsembleView,
+    constraint: Constraint,
     counted: Counted,
     scored: RowsInLeaves,
     chosen_on: RowsInLeaves,
     strategy: str,
-    direction: str,
-    keep_apart: bool,
-    n_jobs: int | None,
+    tracing: Tracing,
 ) -> EditOrder:
     """All edits, in their order, and the steps at which they are measured."""
     draw = cache(partial(scored.sample, counted.leaves.totals, counted.lowest))
     order = STRATEGIES[strategy].order(
-        task.view,
+        view,
         scored,
         counted.leaves,
-        task.constraint,
-        direction=direction,
+        constraint,
+        direction=tracing.direction,
         draw=draw,
-        draw_ahead=None if chosen_on is scored else partial(chosen_on.sample_any, half=keep_apart),
-        n_jobs=n_jobs,
+        draw_ahead=None if chosen_on is scored else partial(chosen_on.sample_any, half=tracing.keep_apart),
+        n_jobs=tracing.n_jobs,
     )
     if not STRATEGIES[strategy].flips:
         whole: PlacedRows | None = chosen_on.placed.alone
         shown = draw() if whole is None else whole
-        order = order.on_rows(task.view, shown.index, some=whole is None, n_jobs=n_jobs)
-        order.review(task.view, shown)
+        order = order.on_rows(view, shown.index, some=whole is None, n_jobs=tracing.n_jobs)
+        order.review(view, shown)
     return order
 
 
@@ -479,20 +425,15 @@ def _check_not_inverted(counts: PathCounts, sets: LabelSets) -> None:
         )
 
 
-def _find_privileged(groups: Groups, counted: Counted, constraint: Constraint) -> int | None:
-    """Which of two groups is privileged: the one that was named, else, of one rate, the one that the model favours."""
-    named = groups.privileged[0]
-    chosen, totals = (constraint.count_sides(cells) for cells in (counted.favorable, counted.leaves.totals))
-    chosen, totals = chosen.astype(object), totals.astype(object)  # whole numbers of any size
-    # The rate of the second group minus that of the first, up to a positive factor.
-    advantage = chosen[1::2] * totals[0::2] - chosen[0::2] * totals[1::2]
-    if named is not None and (advantage * (1 if named == 1 else -1) < 0).all():
+def _find_privileged(compared: Compared, counted: Counted) -> Compared:
+    """The same with the privileged of two groups: the one that was named, else, of one rate, whom the model favours."""
+    groups = compared.groups
+    named = groups.privileged[0] if len(groups) == 2 else None
+    if named is not None and (compared.constraint.find_advantage(counted.favorable, counted.leaves.totals) < 0).all():
         warn_caller(
             parameter("privileged")
             + f"={groups[named]!r}, but the model favours {groups[1 - named]!r} on the scoring rows, and flips "
             "will favour it still more; leave privileged out to lower the discrimination that there is",
             PrivilegedGroupWarning,
         )
-    if named is None and len(constraint.names) == 2:
-        return int(advantage[0] > 0)
-    return named
+    return compared.name_favored(counted.favorable, counted.leaves.totals)

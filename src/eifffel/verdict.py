@@ -211,7 +211,8 @@ def say_verdict(
 def _say_groups(groups: Groups, n_rows: tuple[int, ...]) -> str:
     """How many rows each group has."""
     if len(n_rows) == 2:
-        return f"{n_rows[0]:,} of group {groups[0]!r} and {n_rows[1]:,} of group {groups[1]!r}"
+        first, second = groups.attributes[0].values
+        return f"{n_rows[0]:,} of group {first!r} and {n_rows[1]:,} of group {second!r}"
     return f"from {min(n_rows):,} to {max(n_rows):,} in each of {len(n_rows)} groups"
 
 

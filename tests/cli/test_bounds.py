@@ -15,6 +15,7 @@ from commands import run_here as run  # noqa: E402
 from eifffel import load, save  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
 from eifffel.record import find_record  # noqa: E402
+from eifffel.report.facts import ChosenStep, read  # noqa: E402
 from eifffel.shortfall import say_shortfall  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
@@ -138,7 +139,7 @@ def test_too_few_rows_are_said_to_be_too_few(folder):
     assert "--epsilon=0.01 with --confidence=0.99 and --alpha=0 is not met" in done.stderr
     made = json.loads(done.stdout)
     assert made["selection"]["met"] is False
-    why = say_shortfall(made["selection"])
+    why = say_shortfall(read(made["selection"], ChosenStep))
     assert why in made["verdict"]["sentence"]
     assert why in " ".join(done.stderr.split())
     shown = run("path", "model.skops", "others.csv", *bounds, cwd=folder).stdout

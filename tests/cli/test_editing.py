@@ -8,6 +8,7 @@ pytest.importorskip("pandas")
 for library in ("typer", "skops"):
     pytest.importorskip(library)
 
+from eifffel.bounds import Bounds  # noqa: E402
 from eifffel.cli._editing import Edited  # noqa: E402
 from eifffel.report import summarize_decisions  # noqa: E402
 from eifffel.selection import Selection  # noqa: E402
@@ -23,10 +24,7 @@ MET = Selection(
     rate_ratio=0.4 / 0.45,
     selection_rates=(0.4, 0.45),
     constraint="demographic_parity",
-    epsilon=0.05,
-    ratio=None,
-    alpha=None,
-    rule="first",
+    bounds=Bounds(epsilon=0.05),
     discrimination_rows="selection rows",
     accuracy_rows="selection rows",
     n_rows=(100, 100),
@@ -35,9 +33,7 @@ MET = Selection(
     left_out=(),
     n_accuracy_rows=200,
     interval=(-0.08, 0.18),
-    confidence=None,
     upper=None,
-    objective="accuracy",
     objective_value=0.8,
     objective_drop=0.01,
     path="of some path",

@@ -8,6 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import eifffel
+from draws import roles
 from eifffel import DiscriminationAwareForestClassifier, EiFFFeLClassifier, trace_path, view_ensemble
 from eifffel.baselines import Reweighing
 from eifffel.datasets import make_biased_classification
@@ -64,13 +65,13 @@ def test_it_goes_in_and_comes_out(name):
     before = model.predict_proba(X)
     path = trace_path(model, X[:600], y[:600], sensitive_features=s[:600], select_on=(X[600:], y[600:], s[600:]))
     held_out = model.predict(X[600:])
-    rates = [held_out[s[600:] == group].mean() for group in path.groups]
+    rates = [held_out[s[600:] == group].mean() for group in roles(path)]
     assert abs(path.discrimination[0] - (rates[1] - rates[0])) < 1e-12
     choice = path.select(epsilon=0.05)
     edited = path.model_at(choice.step)
     assert type(edited) is type(model)
     changed = edited.predict(X[600:])
-    rates = [changed[s[600:] == group].mean() for group in path.groups]
+    rates = [changed[s[600:] == group].mean() for group in roles(path)]
     assert abs(choice.discrimination - (rates[1] - rates[0])) < 1e-12
     assert (changed != held_out).any()
     np.testing.assert_array_equal(model.predict_proba(X), before)

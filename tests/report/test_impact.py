@@ -169,7 +169,7 @@ def test_people_without_a_group_are_counted_and_not_compared():
     hired = np.arange(120) % 2
     dropped = summarize_decisions(hired, sensitive_features=sex, missing="drop").impact
     assert dropped.without_group == 20
-    assert [c.name for c in dropped.selection[0].categories] == ["f", "m"]
+    assert [c.name for c in dropped.selection[0].categories] == ["m", "f"], "of equal rates the first is privileged"
     own = summarize_decisions(hired, sensitive_features=sex, missing="own-group").impact
     assert own.selection[0].unknown == 20
     known = [(c.name, c.unknown, c.share, c.highest) for c in own.selection[0].categories]

@@ -274,6 +274,17 @@ def test_missing_groups_are_found_wherever_they_stand():
     column = np.array(["a", None, "a", None], object)
     groups = read_groups(column, missing="own-group")
     assert groups.values == ("a", "(missing)")
-    for turned in (groups, groups.privileged_last(0)):
-        codes_of = turned.encode(column, column, rows="rows")[0]
-        assert [turned[code] for code in codes_of] == ["a", "(missing)", "a", "(missing)"]
+    codes_of = groups.encode(column, column, rows="rows")[0]
+    assert [groups[code] for code in codes_of] == ["a", "(missing)", "a", "(missing)"]
+
+
+@pytest.mark.parametrize("privileged", ["f", "m", None])
+def test_of_two_groups_the_privileged_one_is_compared_last_and_counted_where_it_is(privileged):
+    groups = read_groups(SEX, privileged=privileged)
+    assert groups.values == ("f", "m")
+    assert groups.compared == (("m", "f") if privileged == "f" else ("f", "m"))
+    people = np.array([[3], [5]])
+    expected = dict(zip(groups.values, people[:, 0], strict=True))
+    assert dict(zip(groups.compared, groups.count_people(people[:, 0]), strict=True)) == expected
+    (attribute,) = groups.attributes
+    assert privileged is None or attribute.values[attribute.privileged] == privileged

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
-from draws import people
+from draws import people, roles
 from eifffel import trace_path
 from eifffel.metrics import measure
 from eifffel.rows.coding import Coding
@@ -76,7 +76,7 @@ def test_rates_are_those_of_the_weights_as_they_are(weights, power):
     weight = np.ldexp(np.array(weights), power)
     path = trace_path(TREE, X, y, sensitive_features=s, sample_weight=weight)
     decided = TREE.predict(X)
-    for place, group in enumerate(path.grouping):
+    for place, group in enumerate(roles(path)):
         own = [Fraction(w) for w in weight[s == group]]
         favored = [Fraction(w) for w in weight[(s == group) & (decided == 1)]]
         assert float(path.selection_rates[0, place]) == pytest.approx(float(sum(favored) / sum(own)), rel=1e-6)

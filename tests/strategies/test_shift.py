@@ -12,7 +12,7 @@ from scipy.optimize import lsq_linear
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import FixedThresholdClassifier
 
-from draws import parity, people, row_weights, two_groups
+from draws import parity, people, roles, row_weights, two_groups
 from eifffel import (
     EiFFFeLClassifier,
     IndistinctGroupsWarning,
@@ -203,7 +203,7 @@ def test_the_edited_model_decides_as_the_path_says(path):
     choice = path.select(epsilon=0.02)
     fair = path.model_at(choice.step)
     decided = fair.predict(X)
-    got = decided[s == path.groups[1]].mean() - decided[s == path.groups[0]].mean()
+    got = decided[s == path.privileged].mean() - decided[s != path.privileged].mean()
     assert got == pytest.approx(choice.discrimination, abs=1e-12)
     probability = fair.predict_proba(X)
     assert probability.min() >= 0
@@ -299,12 +299,13 @@ def test_weights_count_rows_in_the_direction_and_in_the_path():
 def test_auto_is_leaf_where_leaves_vote_and_shift_where_they_correct():
     forest = RandomForestClassifier(3, random_state=0).fit(X[:3000], y[:3000])
     boosted = GradientBoostingClassifier(n_estimators=20).fit(X[:3000], y[:3000])
-    assert trace(forest, strategy="auto").strategy == "leaf"
+    one = trace(forest, strategy="auto")
+    assert one.strategy == "leaf"
     assert trace(boosted, strategy="auto").strategy == "shift"
     for estimator, strategy in ((forest, "leaf"), (boosted, "shift")):
         clf = EiFFFeLClassifier(estimator, epsilon=0.1, random_state=0)
         assert clf.fit(X, y, sensitive_features=s).path_.strategy == strategy
-    assert resolve_strategy("auto", view_ensemble(forest)) == "leaf"
+    assert resolve_strategy("auto", view_ensemble(forest), one.constraint) == "leaf"
 
 
 def test_flips_of_a_boosted_ensemble_are_refused_before_training():
@@ -385,7 +386,7 @@ def test_the_room_of_a_leaf_is_what_a_scale_leaves_it(threshold):
 def test_a_group_given_as_privileged_that_is_not_favoured():
     model = RandomForestClassifier(10, max_depth=5, random_state=0).fit(X[:3000], y[:3000])
     with pytest.warns(PrivilegedGroupWarning):
-        path = trace(model, privileged=trace(model).groups[0])
+        path = trace(model, privileged=roles(trace(model))[0])
     assert path.discrimination[-1] < path.discrimination[0] < 0
 
 

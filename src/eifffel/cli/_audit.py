@@ -1,12 +1,14 @@
 """eifffel audit: measure a stored model, edited or not, or decisions that somebody else has made."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from eifffel._validation import check_choice, check_fraction, listed
+from eifffel.bounds import check_one_bound
 from eifffel.cli import _app as shared
 from eifffel.cli._decisions import Asked, summarize_column
 from eifffel.cli._editing import (
@@ -15,17 +17,16 @@ from eifffel.cli._editing import (
     known_task,
     say_of_rows,
     stored_about,
-    trained_on,
 )
 from eifffel.cli._files import hash_file
 from eifffel.cli._finish import check_targets, tell, write_files
 from eifffel.cli._printing import print_audit, say_note, say_where
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import load_model, read_rows, sensitive_among
+from eifffel.cli._stored import Reading, load_model, read_rows, sensitive_among
+from eifffel.comparison import Comparison
 from eifffel.record import find_record
 from eifffel.report import TABLES, Summary, render_table, save_table, summarize
 from eifffel.rows.sensitive import DROP
-from eifffel.selection import check_one_bound
 from eifffel.verdict import MEASURED
 
 
@@ -116,24 +117,17 @@ def audit(
     check_asked_for(table, out)
     model, data = split_files(files, decision)
     check_targets(overwrite=overwrite, report=report, audit=out, reads=files)
+    if drop_missing and missing is None:
+        missing = DROP  # rows without a group are counted as such rather than cut off
     asked = Asked(
-        compared={
-            "target": target,
-            "favorable": favorable,
-            "sensitive": sensitive,
-            "privileged": privileged,
-            "constraint": constraint,
-            "combine": combine,
-            "min_group_rows": min_group_rows,
-            # Rows without a group are counted as such rather than cut off.
-            "missing": DROP if drop_missing and missing is None else missing,
-        },
-        separator=separator,
-        drop_missing=drop_missing,
+        target,
+        sensitive,
+        Comparison(favorable, privileged, constraint, combine, min_group_rows, missing),
+        Reading(separator, drop_missing, features),
         epsilon=epsilon,
         ratio=ratio,
         tell_few=tell_few,
-        said={"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source},
+        about={"intended_use": intended_use, "not_for": not_for, "owner": owner, "data_source": data_source},
         quiet=quiet,
     )
     with Progress(("measuring", "report"), verbose=not quiet) as progress:
@@ -144,7 +138,7 @@ def audit(
                 summary = summarize_column(data, decision, score, asked)
             else:
                 refuse({"--score": score}, "goes with --decision, and a model gives scores of its own")
-                summary = summarize_stored(model, data, asked, features, allow_pickle=allow_pickle)
+                summary = summarize_stored(model, data, asked, allow_pickle=allow_pickle)
         write_files(progress, overwrite=overwrite, summary=summary, report=report)
         if table is not None and out is not None:
             save_table(summary, table, out, overwrite=overwrite)
@@ -194,24 +188,25 @@ def refuse(options: Mapping[str, object], why: str) -> None:
             raise ValueError(f"{name} {why}; leave it out")
 
 
-def summarize_stored(file: Path, data: Path, asked: Asked, features: str | None, *, allow_pickle: bool) -> Summary:
+def summarize_stored(file: Path, data: Path, asked: Asked, *, allow_pickle: bool) -> Summary:
     """What a report says of a stored model on the rows of a table."""
-    model, compared = load_model(file, allow_pickle=allow_pickle), asked.compared
+    model = load_model(file, allow_pickle=allow_pickle)
     table, task = read_rows(
         model,
         data,
-        known_task(model, **compared),
+        known_task(model, asked.target, asked.sensitive, asked.comparison),
+        asked.reading,
         record=find_record(model),
-        separator=asked.separator,
-        drop_missing=asked.drop_missing,
-        features=features,
         verbose=not asked.quiet,
-        labels_needed=compared["target"] is not None,
+        labels_needed=asked.target is not None,
         to_learn=False,
     )
+    comparison = table.comparison
+    if table.y is None:  # rows without labels need not have the rates of the edit
+        comparison = replace(comparison, constraint=asked.comparison.constraint)
     if not asked.quiet:
         say_of_rows(model, data)
-    said = asked.said | {"model_file": f"{file.name}, SHA-256 {hash_file(file)}"}
+    said = asked.about | {"model_file": f"{file.name}, SHA-256 {hash_file(file)}"}
     about = describe(data, table, **said_before(model, said))
     return summarize(
         model,
@@ -222,12 +217,7 @@ def summarize_stored(file: Path, data: Path, asked: Asked, features: str | None,
         epsilon=asked.epsilon,
         ratio=asked.ratio,
         tell_few=asked.tell_few,
-        favorable=table.favorable,
-        privileged=table.privileged,
-        constraint=task.constraint if table.y is not None else compared["constraint"],
-        combine=task.combine,
-        min_group_rows=task.min_group_rows,
-        missing=task.missing,
+        **asdict(comparison),
         favorable_name=None if task.labels is None else task.labels[1],
         sensitive_name=task.sensitive_name,
         sensitive_columns=sensitive_among(table, task),
@@ -237,7 +227,8 @@ def summarize_stored(file: Path, data: Path, asked: Asked, features: str | None,
 
 def said_before(model: Any, said: dict[str, str | None]) -> dict[str, Any]:
     """What is said of a model: now, or else when it was made."""
-    made = {"trained_on": trained_on(model), "intended_use": stored_about(model).get("intended_use")}
+    before = stored_about(model)
+    made = {name: before.get(name) for name in ("trained_on", "intended_use")}
     return made | {name: made.get(name) if text is None else text for name, text in said.items()}
 
 

@@ -1,67 +1,56 @@
 """A table with a column of decisions, and no model -> a summary."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from eifffel.cli._editing import describe, known_task
+from eifffel.cli._editing import describe
 from eifffel.cli._files import read_table, split_names
-from eifffel.cli._tables import column_values, cut_table, find_column, match_value, need_favorable
+from eifffel.cli._stored import Reading
+from eifffel.cli._tables import Task, column_values, cut_table, find_column, match_value, need_favorable
+from eifffel.comparison import Comparison
 from eifffel.report import Summary, summarize_decisions
-
-
-class Given(TypedDict):
-    """Options that say who is compared, and how."""
-
-    target: str | None
-    favorable: str | None
-    sensitive: str | None
-    privileged: str | None
-    constraint: str | None
-    combine: str | None
-    min_group_rows: int | None
-    missing: str | None
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of an audit: who is compared, how the table is read, what is measured, what is said."""
+    """The options of an audit: who is compared, how the table is read, what it is judged by, what is said of it."""
 
-    compared: Given
-    separator: str | None
-    drop_missing: bool
+    target: str | None
+    sensitive: str | None
+    comparison: Comparison
+    reading: Reading
     epsilon: float | None
     ratio: float | None
     tell_few: bool
-    said: dict[str, str | None]
+    about: dict[str, str | None]
     quiet: bool
 
 
 def summarize_column(data: Path, decision: str, score: str | None, asked: Asked) -> Summary:
     """What a report says of the decisions in a column of a table."""
-    compared = asked.compared
-    if compared["sensitive"] is None:
+    target = asked.target
+    if asked.sensitive is None:
         raise ValueError("--sensitive is needed: name the column of groups")
-    for option, name in (("--target", compared["target"]), ("--score", score)):
+    for option, name in (("--target", target), ("--score", score)):
         if name == decision:
             raise ValueError(f"{option} and --decision are both {name!r}; name another column, or leave {option} out")
-    frame = read_table(data, separator=asked.separator, verbose=not asked.quiet)
-    task = replace(known_task(None, **compared), target=decision, favorable=None)
+    frame = read_table(data, separator=asked.reading.separator, verbose=not asked.quiet)
+    task = Task(decision, asked.sensitive, replace(asked.comparison, favorable=None))
     table = cut_table(
         frame,
         task,
         data,
         keep_sensitive=True,
-        drop_missing=asked.drop_missing,
+        drop_missing=asked.reading.drop_missing,
         to_learn=False,
         favorable_needed=False,  # it may name several
         target_option="--decision",
     )
     assert table.y is not None
-    target = compared["target"]
     return summarize_decisions(
         table.y,
         None if target is None else _labels(table.X[find_column(table.X, target, "--target", data)], target, data),
@@ -71,16 +60,11 @@ def summarize_column(data: Path, decision: str, score: str | None, asked: Asked)
         epsilon=asked.epsilon,
         ratio=asked.ratio,
         tell_few=asked.tell_few,
-        favorable=_find_good(compared["favorable"], table.y, decision),
-        privileged=table.privileged,
-        constraint=compared["constraint"],
-        combine=task.combine,
-        min_group_rows=task.min_group_rows,
-        missing=task.missing,
+        **asdict(replace(table.comparison, favorable=_find_good(asked.comparison.favorable, table.y, decision))),
         decided_by=f"column {decision} of {data.name}",
         score_name=score or "",
         sensitive_name=task.sensitive_name,
-        about=describe(data, table, **asked.said),
+        about=describe(data, table, **asked.about),
     )
 
 

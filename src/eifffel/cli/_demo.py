@@ -10,12 +10,12 @@ import typer
 
 from eifffel._validation import check_fraction, check_n_jobs
 from eifffel._writing import write_whole
+from eifffel.bounds import EPSILON
 from eifffel.cli import _app as shared
 from eifffel.cli._finish import check_targets
 from eifffel.cli._fit import fit
 from eifffel.cli._printing import say
 from eifffel.datasets import make_biased_classification
-from eifffel.selection import EPSILON
 from eifffel.strategies import ANY, AUTO
 
 ROWS = 40_000

@@ -6,7 +6,7 @@ import shlex
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,52 +16,70 @@ from eifffel import FairnessPath, Selection
 from eifffel._meta import split_rows
 from eifffel._validation import check_choice, check_fraction, check_n_jobs
 from eifffel.advice import say_unmet
+from eifffel.bounds import Bounds
 from eifffel.cli._files import hash_file
 from eifffel.cli._printing import say_note
 from eifffel.cli._progress import Progress
-from eifffel.cli._tables import Labelled, Task, is_spelt
-from eifffel.constraints import check_constraint, make_constraint
+from eifffel.cli._tables import Labelled, Task, is_spelt, read_task
+from eifffel.comparison import Comparison, read_compared
+from eifffel.constraints import Constraint
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning
-from eifffel.record import find_record, note_report, note_selection
+from eifffel.record import attach_report, find_record
 from eifffel.report import Summary, render_json, summarize
 from eifffel.rows.batches import Batch, OneBatch
-from eifffel.rows.coding import Coding, Rows, check_split
-from eifffel.rows.few import FEWEST
-from eifffel.rows.groups import COMBINE, Groups, read_groups
-from eifffel.rows.labels import check_binary_labels, check_favorable
-from eifffel.rows.sensitive import MISSING
-from eifffel.selection import EPSILON, check_bounds
+from eifffel.rows.coding import Rows, check_split
+from eifffel.rows.few import FEWEST, people
+from eifffel.rows.groups import Groups
 from eifffel.shortfall import say_shortfall
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
-from eifffel.tracing import trace_batches
-
-# What of a task says how groups are compared.
-COMPARED = ("constraint", "combine", "min_group_rows", "missing")
+from eifffel.tracing import Tracing, trace_rows
 
 # (X, y) of the training rows, and something to tell of progress -> a fitted model.
 Train = Callable[[Any, np.ndarray, Progress], Any]
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """What is asked for."""
+class Split:
+    """What the rows that each thing is done with follow from."""
 
-    epsilon: float | None
-    ratio: float | None
-    alpha: float | None
-    confidence: float | None
-    objective: Any
-    strategy: str
-    direction: str
+    seed: int
     test_size: float
     selection_size: float
-    seed: int
+
+    def __post_init__(self) -> None:
+        check_fraction("test_size", self.test_size, inner=True)
+        check_fraction("selection_size", self.selection_size, inner=True)
+
+
+@dataclass(frozen=True)
+class Editing:
+    """How a model is edited: within which bounds, by which strategy, on which rows."""
+
+    bounds: Bounds
+    strategy: str
+    direction: str
+    split: Split
     jobs: int
 
-    @property
-    def split(self) -> dict[str, float]:
-        """What the rows that each thing is done with follow from."""
-        return {"seed": self.seed, "test_size": self.test_size, "selection_size": self.selection_size}
+
+@dataclass(frozen=True)
+class TableUsed:
+    """The table that a model was edited on, or trained on, by which it is known again.
+
+    Attributes
+    ----------
+    sha256 : str
+        Of the file.
+    n_dropped : int or None
+        How many rows were left out; ``None`` is fewer than ten.
+    """
+
+    sha256: str
+    n_dropped: int | None
+
+    @classmethod
+    def of(cls, data: Path, table: Labelled) -> "TableUsed":
+        return cls(hash_file(data), people(table.n_dropped))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +99,7 @@ class Edited:
         return self.selection.met and verdict.holds is not None and not broken
 
 
-def read_bounds(
+def read_editing(
     epsilon: float | None,
     ratio: float | None,
     alpha: float | None,
@@ -93,20 +111,15 @@ def read_bounds(
     selection_size: float,
     seed: int,
     jobs: int | None,
-) -> Bounds:
-    """What is asked for; raises, before any work is done, if it makes no sense."""
-    asked = objective if "," not in objective else _read_costs(objective)
-    if epsilon is None and ratio is None:
-        epsilon = EPSILON
-    checked = check_bounds(epsilon, ratio, alpha, "first", confidence, asked)
-    check_fraction("test_size", test_size, inner=True)
-    check_fraction("selection_size", selection_size, inner=True)
+) -> Editing:
+    """How a model is to be edited; raises, before any work is done, if it makes no sense."""
+    costs = objective if "," not in objective else _read_costs(objective)
+    bounds = Bounds.or_default(epsilon=epsilon, ratio=ratio, alpha=alpha, confidence=confidence, objective=costs)
+    split = Split(seed, test_size, selection_size)
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     check_choice("direction", direction, DIRECTIONS)
     check_n_jobs(jobs)
-    jobs = jobs if jobs is not None else os.cpu_count() or 1
-    sizes = {"test_size": test_size, "selection_size": selection_size}
-    return Bounds(epsilon, ratio, alpha, confidence, checked, strategy, direction, **sizes, seed=seed, jobs=jobs)
+    return Editing(bounds, strategy, direction, split, jobs if jobs is not None else os.cpu_count() or 1)
 
 
 def _read_costs(text: str) -> list[list[float]]:
@@ -138,14 +151,15 @@ def edit(
     table: Labelled,
     task: Task,
     train: Train,
-    bounds: Bounds,
+    editing: Editing,
     *,
-    trained: bool,
+    used: TableUsed,
+    trained_on: dict[str, Any] | None,
     monotone: dict[str, int] | None = None,
-    trained_on: dict[str, Any] | None = None,
     about: dict[str, Any],
     sensitive_columns: tuple[str, ...],
     progress: Progress,
+    trained: bool,
 ) -> Edited:
     """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
 
@@ -153,55 +167,48 @@ def edit(
     features that is constrained, and ``trained_on`` what its record says of the table that it was trained on.
     """
     assert table.y is not None
-    classes = check_binary_labels(table.y)
-    groups = read_groups(table.group, combine=task.combine, missing=task.missing, privileged=table.privileged)
-    make_constraint(task.constraint, groups, min_group_rows=task.min_group_rows)
-    coding = Coding(classes, check_favorable(classes, table.favorable), groups)
-    rows = coding.encode(table.X, table.y, table.group, rows="the table")
-    rest, test = split_rows(rows, bounds.test_size, bounds.seed)
-    scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), bounds.selection_size, bounds.seed))
-    check_split(rows, coding.groups, [scoring, chosen, test])
-    check_describable(rows.take(scoring), rows.take(chosen), groups, task)
+    comparison, split = table.comparison, editing.split
+    everybody = OneBatch(Batch(table.X, table.y, table.group))
+    compared = comparison.resolve(None, comparison.survey(everybody, rows="the table"))
+    rows = compared.coding.encode_batch(everybody.alone, rows="the table")
+    rest, test = split_rows(rows, split.test_size, split.seed)
+    scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), split.selection_size, split.seed))
+    check_split(rows, compared.groups, [scoring, chosen, test])
+    check_describable(rows.take(scoring), rows.take(chosen), compared.constraint)
 
-    def cut(part: np.ndarray) -> tuple[Any, Any, Any]:
+    def cut(part: np.ndarray) -> Batch:
         assert table.y is not None
-        return table.X.iloc[part], table.y[part], table.group.iloc[part]
+        return Batch(table.X.iloc[part], table.y[part], table.group.iloc[part])
 
-    X, y, group = cut(scoring)
-    model = train(X, y, progress)
+    to_score, to_measure = cut(scoring), cut(test)
+    model = train(to_score.X, to_score.y, progress)
+    tracing = Tracing(
+        editing.strategy,
+        editing.direction,
+        keep_apart=editing.bounds.confidence is not None,
+        monotone=monotone if trained else {},  # one that is trained here says so itself
+        n_jobs=editing.jobs,
+        trained_here=not trained,
+        one_table=True,
+    )
     with progress.stage("tracing"):
-        path = trace_batches(
-            model,
-            OneBatch(Batch(X, y, group)),
-            OneBatch(Batch(*cut(chosen))),
-            groups=groups,
-            strategy=bounds.strategy,
-            direction=bounds.direction,
-            constraint=task.constraint,
-            min_group_rows=task.min_group_rows,
-            keep_apart=bounds.confidence is not None,
-            favorable=table.favorable,
-            monotone=monotone if trained else {},  # one that is trained here says so itself
-            trained_here=not trained,
-            one_table=True,
-            n_jobs=bounds.jobs,
-        )
-        selection = select(path, bounds)
-        edited = path.model_at(selection.step)
-        note_selection(edited, selection)
-    X_test, y_test, group_test = cut(test)
+        path = trace_rows(model, OneBatch(to_score), OneBatch(cut(chosen)), compared, tracing)
+        selection = choose(path, editing.bounds)
+        edited = path.model_at(selection)
     what = "score leaves" if trained else "train and to score leaves"
     parts = [f"{len(part):,}" for part in (scoring, chosen, test)]
-    if not all(is_described(rows.take(part), groups) for part in (scoring, chosen, test)):
+    if not all(is_described(rows.take(part), compared.groups) for part in (scoring, chosen, test)):
         # Beside how many are described, they would tell how many are not.
         parts = [f"about {100 * len(part) / len(rows.group):.0f}%" for part in (scoring, chosen, test)]
-    split = f"{parts[0]} rows to {what}, {parts[1]} to choose the step, {parts[2]} test rows"
+    if not trained:
+        trained_on = {"data": about["data"], **asdict(used), **asdict(split)}
+    told = {name: value for name, value in (trained_on or {}).items() if name in ("data", *asdict(split))}
     with progress.stage("measuring"):
         summary = summarize(
             edited,
-            X_test,
-            y_test,
-            sensitive_features=group_test,
+            to_measure.X,
+            to_measure.y,
+            sensitive_features=to_measure.sensitive_features,
             rows="test rows",
             path=path,
             selection=selection,
@@ -209,14 +216,15 @@ def edit(
             sensitive_name=task.sensitive_name,
             sensitive_columns=sensitive_columns,
             about={
-                "split": split,
-                "test_size": bounds.test_size,
-                "seed": bounds.seed,
-                "trained_on": trained_on if trained else {"data": about["data"], **bounds.split},
+                "split": f"{parts[0]} rows to {what}, {parts[1]} to choose the step, {parts[2]} test rows",
+                "test_size": split.test_size,
+                "seed": split.seed,
+                "trained_on": told or None,
                 **about,
             },
         )
-    note_report(edited, summary=render_json(summary), task=asdict(task))
+    report = {"summary": render_json(summary), "task": task.describe()}
+    attach_report(edited, **report, edited_on=asdict(used), trained_on=trained_on)
     return Edited(edited, path, selection, summary)
 
 
@@ -226,9 +234,8 @@ def is_described(rows: Rows, groups: Groups) -> bool:
     return bool(groups.find_described(n_rows)[n_rows > 0].all())
 
 
-def check_describable(scoring: Rows, chosen: Rows, groups: Groups, task: Task) -> None:
+def check_describable(scoring: Rows, chosen: Rows, constraint: Constraint) -> None:
     """Raise, before any work is done, if a step would be chosen by what is decided about fewer than ten people."""
-    constraint = make_constraint(task.constraint, groups, min_group_rows=task.min_group_rows)
     cells = chosen.count_cells()
     constraint = constraint.on_rows(scoring.count_cells(), cells, rows="the rows to choose on")
     size = constraint.count_sides(cells)
@@ -241,24 +248,19 @@ def check_describable(scoring: Rows, chosen: Rows, groups: Groups, task: Task) -
         )
 
 
-def select(path: FairnessPath, bounds: Bounds) -> Selection:
-    """The step that bounds select; what is said where they are not met describes no group of fewer than ten people."""
+def choose(path: FairnessPath, bounds: Bounds) -> Selection:
+    """The step that bounds choose; what is said where they are not met describes no group of fewer than ten people."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        selection = path.select(
-            epsilon=bounds.epsilon,
-            ratio=bounds.ratio,
-            alpha=bounds.alpha,
-            confidence=bounds.confidence,
-            objective=bounds.objective,
-        )
+        selection = path.choose(bounds)
     for warning in said:
         message: Warning | str = warning.message
         if selection.told_instead and warning.category is FewRowsWarning:
             continue  # its numbers are of everybody, and those that are told are in the report
         if selection.told_instead and warning.category is ConstraintNotMetWarning:
-            told = selection.told()
-            message = say_unmet(selection) + ("" if told["shortfall"] is None else f": {say_shortfall(told)}")
+            message = say_unmet(selection)
+            if selection.told()["shortfall"] is not None:
+                message += f": {say_shortfall(selection)}"
         warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
     return selection
 
@@ -278,32 +280,32 @@ def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any)
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
     made = made_from(model, data)
-    if made is not None and (seed is None or seed != made.get("seed")):
+    if made is not None and (seed is None or seed != made["seed"]):
         say_note(
             f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
         )
-    elif made is None and seed is None and hash_file(data) in str(stored_about(model).get("data")):
+    elif made is None and seed is None and _is_same(_recorded(model, "edited_on"), data):
         say_note(
             f"'{data}' is the table that the model was edited on: most of its rows scored leaves or chose the step, "
             "and say little of other people"
         )
 
 
-def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, *, quiet: bool) -> None:
+def check_unseen(model: Any, data: Path, used: TableUsed, editing: Editing, *, quiet: bool) -> None:
     """Raise if confidence is asked for on rows that a stored model knows; where it does not say, leave it to the user.
 
-    ``about`` is what a report would say of the table.
+    ``used`` is the table as it is used now.
     """
-    if bounds.confidence is None:
+    if editing.bounds.confidence is None:
         return
     made = made_from(model, data)
     if made is None:
         if not quiet:
             say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
         return
-    same_rows = made["data"].endswith(about["data"].removeprefix(data.name))  # whatever the file is called
-    known = {name: made.get(name) for name in bounds.split}
-    if not (same_rows and known == bounds.split):
+    split = asdict(editing.split)
+    known = {name: made[name] for name in split}
+    if made["n_dropped"] != used.n_dropped or known != split:
         options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in known.items())
         raise ValueError(
             f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
@@ -311,13 +313,12 @@ def check_unseen(model: Any, data: Path, about: dict[str, Any], bounds: Bounds, 
         )
 
 
-def say_of_bounds(model: Any, bounds: Bounds) -> None:
+def say_of_bounds(model: Any, editing: Editing) -> None:
     """Say what a model was edited for that this edit does not ask for."""
-    record = find_record(model) or {}
-    asked, given = record.get("selection") or {}, []
+    asked, bounds, given = _recorded(model, "selection") or {}, editing.bounds, []
     if asked.get("confidence") is not None and bounds.confidence is None:
         given.append(f"--confidence {asked['confidence']:g}")
-    if record.get("direction") == UP and bounds.direction != UP:
+    if _recorded(model, "direction") == UP and editing.direction != UP:
         given.append("--direction up")
     if asked.get("alpha") is not None and bounds.alpha is None:
         given.append(f"--alpha {asked['alpha']:g}")
@@ -333,66 +334,58 @@ def known_rows(model: Any, data: Path) -> str:
 
 def made_from(model: Any, data: Path) -> dict[str, Any] | None:
     """What the record of a model says of the table that it was trained on, if that is this one."""
-    made = trained_on(model)
-    return made if made is not None and hash_file(data) in str(made.get("data")) else None
+    made: dict[str, Any] | None = _recorded(model, "trained_on")
+    return made if _is_same(made, data) else None
 
 
 def trained_on(model: Any) -> dict[str, Any] | None:
-    """What the record of a model says of the table that it was trained on: the table, seed and test size."""
-    known: dict[str, Any] | None = stored_about(model).get("trained_on")
-    return known
+    """What the record of a model says of the table that it was trained on: the table, and how it was split."""
+    made: dict[str, Any] | None = _recorded(model, "trained_on")
+    return made
+
+
+def _is_same(used: dict[str, Any] | None, data: Path) -> bool:
+    """Whether a table that a record tells of is this file."""
+    return used is not None and used["sha256"] == hash_file(data)
+
+
+def _recorded(model: Any, name: str) -> Any:
+    """What the record of a model says; ``None`` where it has none."""
+    record = find_record(model)
+    return None if record is None else record[name]
 
 
 def stored_about(model: Any) -> dict[str, Any]:
     """What was said of a model when it was made."""
-    record = find_record(model) or {}
-    about: dict[str, Any] = json.loads(record.get("summary") or "{}").get("about", {})
+    about: dict[str, Any] = json.loads(_recorded(model, "summary") or "{}").get("about", {})
     return about
 
 
-def check_compared(task: Task) -> None:
-    """Raise, before any work is done, if groups cannot be compared as a task says."""
-    check_constraint(task.constraint)
-    check_choice("combine", task.combine, COMBINE)
-    check_choice("missing", task.missing, MISSING)
-    if not task.sensitive_columns:
-        raise ValueError("--sensitive names no column; name the column of groups")
-
-
-def _compared_before(record: dict[str, Any]) -> dict[str, Any]:
-    """How the edit of a model compared groups, also where no command made it."""
-    if not record:
-        return {}
-    constraint, grouping = record["constraint"], record["grouping"]
-    return {
-        "constraint": constraint["name"],
-        "min_group_rows": constraint["min_group_rows"],
-        "combine": grouping["combine"],
-        "missing": grouping["missing"],
-    }
-
-
-def known_task(model: Any, **given: Any) -> Task:
+def known_task(model: Any, target: str | None, sensitive: str | None, asked: Comparison) -> Task:
     """The task as it was given, and as the model's record knows it where it was not."""
-    record = find_record(model) or {}
-    known = _compared_before(record) | (record.get("task") or {})
-    known |= {name: value for name, value in given.items() if value is not None}
-    if known.get("sensitive") is None:
-        raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
-    labels = known.get("labels")
-    if labels is not None and not (known.get("favorable") is None or is_spelt(labels[1], known["favorable"])):
-        raise ValueError(f"--favorable must be {labels[1]!r}, for which the model was trained; leave it out")
-    if given.get("sensitive") is not None and given.get("privileged") is None:
-        known["privileged"] = None  # of other groups
-    compared: dict[str, Any] = {name: known[name] for name in COMPARED if known.get(name) is not None}
-    sets = {name: tuple(known[name]) for name in ("good", "bad") if known.get(name) is not None}
-    task = Task(
-        known.get("target"),
-        known.get("favorable"),
-        known["sensitive"],
-        known.get("privileged"),
-        None if labels is None else (labels[0], labels[1]),
-        **(compared | sets),
+    record = find_record(model)
+    known: Task | None = None
+    if record is not None and record["task"] is not None:
+        known = read_task(record["task"])
+        if sensitive is not None:  # a privileged group would be one of others
+            known = replace(known, sensitive=sensitive, comparison=replace(known.comparison, privileged=None))
+    elif record is not None:
+        compared = read_compared(record)
+        usual = Comparison(
+            constraint=compared.constraint.name,
+            min_group_rows=compared.constraint.min_rows,
+            combine=compared.groups.combine,
+            missing=compared.groups.missing,
+        )
+        asked = asked.or_else(usual)
+    if known is None:
+        if sensitive is None:
+            raise ValueError("--sensitive is needed: the model does not say which column holds the groups")
+        return Task(target, sensitive, asked)
+    if known.labels is not None and not (asked.favorable is None or is_spelt(known.labels[1], asked.favorable)):
+        raise ValueError(f"--favorable must be {known.labels[1]!r}, for which the model was trained; leave it out")
+    return replace(
+        known,
+        target=known.target if target is None else target,
+        comparison=asked.or_else(known.comparison),
     )
-    check_compared(task)
-    return task

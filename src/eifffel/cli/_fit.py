@@ -11,7 +11,7 @@ import typer
 
 from eifffel._validation import check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_compared, describe, edit, read_bounds
+from eifffel.cli._editing import TableUsed, describe, edit, read_editing
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say, say_note
@@ -27,8 +27,9 @@ from eifffel.cli._training import (
     split_columns,
     train,
 )
+from eifffel.comparison import USUAL, Comparison
 from eifffel.ensembles import AveragedView, BoostedView
-from eifffel.strategies import ANY, AUTO, resolve_strategy
+from eifffel.strategies import ANY, AUTO, check_strategy
 
 Drop = Annotated[str | None, typer.Option(help="Columns that are no features, separated by commas.")]
 # Columns that are told of, each in a line.
@@ -84,16 +85,14 @@ def fit(
     Categories are encoded inside the stored model, so that it takes raw rows. The sensitive column is no feature unless
     you say so, and is not needed to predict.
     """
-    bounds = read_bounds(
+    editing = read_editing(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
     check_choice("model", model, list(MODELS))
-    resolve_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
+    check_strategy(strategy, AveragedView if model in AVERAGED else BoostedView)
     check_targets(overwrite=overwrite, model=out, report=report, reads=(data,))
-    compared = {"constraint": constraint, "combine": combine, "min_group_rows": min_group_rows, "missing": missing}
-    given: dict[str, Any] = {name: value for name, value in compared.items() if value is not None}
-    task = Task(target, favorable, sensitive, privileged, **given)
-    check_compared(task)
+    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    task = Task(target, sensitive, comparison.or_else(USUAL))
     verbose = not quiet
     dropped = split_names(drop)
     frame = read_table(data, separator=separator, verbose=verbose)
@@ -112,15 +111,17 @@ def fit(
 
     def fit_model(X: Any, y: np.ndarray, progress: Progress) -> Any:
         with progress.stage("training", f"training {model}") as done:
-            return train(model, X, y, seed=seed, jobs=bounds.jobs, done=done)
+            return train(model, X, y, seed=seed, jobs=editing.jobs, done=done)
 
     with Progress(("training", "tracing", "measuring", "saving", "report"), verbose=verbose) as progress:
         edited = edit(
             table,
             task,
             fit_model,
-            bounds,
+            editing,
+            used=TableUsed.of(data, table),
             trained=False,
+            trained_on=None,
             about=describe(data, table, intended_use),
             sensitive_columns=tuple(task.sensitive_columns) if keep_sensitive else (),
             progress=progress,

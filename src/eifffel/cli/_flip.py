@@ -7,10 +7,12 @@ import typer
 
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import (
+    TableUsed,
     check_unseen,
     describe,
     edit,
-    read_bounds,
+    known_task,
+    read_editing,
     read_monotone,
     say_of_bounds,
     say_of_rows,
@@ -18,7 +20,8 @@ from eifffel.cli._editing import (
 )
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import load_model, read_for_edit, sensitive_among
+from eifffel.cli._stored import Reading, load_model, read_for_edit, sensitive_among
+from eifffel.comparison import Comparison
 from eifffel.strategies import ANY, AUTO
 
 
@@ -64,47 +67,31 @@ def flip(
     labels need not be named again for a model that eifffel fit made.
     """
     constrained = read_monotone(monotone)
-    bounds = read_bounds(
+    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    editing = read_editing(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
     check_targets(overwrite=overwrite, model=out, report=report, reads=(model, data))
-    given = {
-        "target": target,
-        "favorable": favorable,
-        "sensitive": sensitive,
-        "privileged": privileged,
-        "constraint": constraint,
-        "combine": combine,
-        "min_group_rows": min_group_rows,
-        "missing": missing,
-    }
     stored = load_model(model, allow_pickle=allow_pickle)
     if not quiet and data.is_file():
         say_of_rows(stored, data, seed)
-    table, task, original = read_for_edit(
-        stored,
-        data,
-        given,
-        separator=separator,
-        drop_missing=drop_missing,
-        features=features,
-        quiet=quiet or json,
-        verbose=not quiet,
-    )
-    about = describe(data, table, intended_use)
-    check_unseen(stored, data, about, bounds, quiet=quiet)
+    task, reading = known_task(stored, target, sensitive, comparison), Reading(separator, drop_missing, features)
+    table, task, original = read_for_edit(stored, data, task, reading, quiet=quiet or json, verbose=not quiet)
+    used = TableUsed.of(data, table)
+    check_unseen(stored, data, used, editing, quiet=quiet)
     if not quiet:
-        say_of_bounds(stored, bounds)
+        say_of_bounds(stored, editing)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(
             table,
             task,
             lambda X, y, progress: original,
-            bounds,
+            editing,
+            used=used,
             trained=True,
             monotone=constrained,
             trained_on=trained_on(stored),
-            about=about,
+            about=describe(data, table, intended_use),
             sensitive_columns=sensitive_among(table, task),
             progress=progress,
         )

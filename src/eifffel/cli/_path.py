@@ -2,7 +2,6 @@
 
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,13 +13,14 @@ from eifffel import FairnessPathDisplay
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import check_unseen, describe, edit, read_bounds, read_monotone
+from eifffel.cli._editing import TableUsed, check_unseen, edit, known_task, read_editing, read_monotone
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
 from eifffel.cli._printing import print_path, say, say_json, say_where
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import load_model, read_for_edit
+from eifffel.cli._stored import Reading, load_model, read_for_edit
+from eifffel.comparison import Comparison
 from eifffel.display import Mark
 from eifffel.report.facts import ChosenStep, Summary, Tradeoff
 from eifffel.shortfall import say_shortfall
@@ -78,7 +78,8 @@ def path(
     if data is None:
         check_asks_nothing(context)
     constrained = read_monotone(monotone)
-    bounds = read_bounds(
+    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    editing = read_editing(
         epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
     )
     check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
@@ -86,34 +87,19 @@ def path(
     if data is None:
         summary = stored_summary(loaded, model)
     else:
-        given = {
-            "target": target,
-            "favorable": favorable,
-            "sensitive": sensitive,
-            "privileged": privileged,
-            "constraint": constraint,
-            "combine": combine,
-            "min_group_rows": min_group_rows,
-            "missing": missing,
-        }
-        table, task, original = read_for_edit(
-            loaded,
-            data,
-            given,
-            separator=separator,
-            drop_missing=drop_missing,
-            features=features,
-            quiet=quiet or json,
-            verbose=not quiet,
-        )
-        check_unseen(loaded, data, describe(data, table, None), bounds, quiet=quiet)
+        task, reading = known_task(loaded, target, sensitive, comparison), Reading(separator, drop_missing, features)
+        table, task, original = read_for_edit(loaded, data, task, reading, quiet=quiet or json, verbose=not quiet)
+        used = TableUsed.of(data, table)
+        check_unseen(loaded, data, used, editing, quiet=quiet)
         with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
             summary = edit(
                 table,
                 task,
                 lambda X, y, progress: original,
-                bounds,
+                editing,
+                used=used,
                 trained=True,
+                trained_on=None,
                 monotone=constrained,
                 about={},
                 sensitive_columns=(),
@@ -135,7 +121,7 @@ def path(
     elif not quiet:
         print_path(summary, tradeoff)
         if summary.selection is not None and summary.selection.shortfall is not None:
-            say(f"The bound is not met: {say_shortfall(asdict(summary.selection))}.")
+            say(f"The bound is not met: {say_shortfall(summary.selection)}.")
         say_where(table=out, picture=picture)
 
 

@@ -1,13 +1,12 @@
 """A stored model and a table: the rows as the model takes them, and the model as it was before any edit."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eifffel import load, undo
-from eifffel.cli._editing import known_task
 from eifffel.cli._files import is_table_name, read_table, split_names
 from eifffel.cli._printing import say
 from eifffel.cli._tables import Labelled, Task, cut_table, find_words, name_sets
@@ -25,33 +24,34 @@ def load_model(path: Path, *, allow_pickle: bool) -> Any:
     return load(path, allow_pickle=allow_pickle)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read, by the options of these names."""
+
+    separator: str | None
+    drop_missing: bool
+    features: str | None = None
+
+
 def read_for_edit(
-    model: Any,
-    data: Path,
-    given: dict[str, Any],
-    *,
-    separator: str | None,
-    drop_missing: bool,
-    features: str | None,
-    quiet: bool,
-    verbose: bool,
+    model: Any, data: Path, task: Task, reading: Reading, *, quiet: bool, verbose: bool
 ) -> tuple[Labelled, Task, Any]:
     """The rows to edit a model on, what is decided about them, and the model as it was before any edit."""
-    task, record = known_task(model, **given), find_record(model)
+    record = find_record(model)
     if task.target is None:
         raise ValueError("--target is needed: the model does not say which column holds the labels")
-    if record is not None and record["label_sets"] is not None and task.labels is None and task.favorable is None:
+    said = task.labels is not None or task.comparison.favorable is not None
+    if record is not None and record["label_sets"] is not None and not said:
         task = name_sets(task, *record["label_sets"])
     if record is not None and not quiet:
         say("The model was edited before; this starts from the original.")
     while find_record(model) is not None:
         model = undo(model)
     check_storable(model)
-    reading: dict[str, Any] = {"separator": separator, "drop_missing": drop_missing, "features": features}
-    table, task = read_rows(model, data, task, record=record, verbose=verbose, **reading)
-    if table.favorable is None:
+    table, task = read_rows(model, data, task, reading, record=record, verbose=verbose)
+    if table.comparison.favorable is None:
         assert record is not None
-        table = replace(table, favorable=record["favorable"])
+        table = replace(table, comparison=replace(table.comparison, favorable=record["favorable"]))
     return table, task, model
 
 
@@ -59,11 +59,9 @@ def read_rows(
     model: Any,
     data: Path,
     task: Task,
+    reading: Reading,
     *,
     record: dict[str, Any] | None,
-    separator: str | None,
-    drop_missing: bool,
-    features: str | None,
     verbose: bool,
     labels_needed: bool = True,
     to_learn: bool = True,
@@ -73,8 +71,8 @@ def read_rows(
     ``record`` is that of the model's edit, if there was one, which knows what is favourable.
     """
     known = trained_columns(model)
-    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
-    given, classes = split_names(features), _classes(model)
+    frame = read_table(data, separator=reading.separator, texts=() if known is None else known[1], verbose=verbose)
+    given, classes = split_names(reading.features), _classes(model)
     in_record = record is not None and record["label_sets"] is not None
     found = find_words(frame, task) if classes == [0, 1] and not in_record else task
     in_words, task = found is not task, found
@@ -83,7 +81,7 @@ def read_rows(
         task,
         data,
         keep_sensitive=True,
-        drop_missing=drop_missing,
+        drop_missing=reading.drop_missing,
         labels_needed=labels_needed,
         to_learn=to_learn,
         classes=classes,

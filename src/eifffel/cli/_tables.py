@@ -2,8 +2,8 @@
 
 import difflib
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import pandas as pd
 
 from eifffel._validation import listed
 from eifffel.cli._files import split_names
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
-from eifffel.rows.groups import EACH, INTERSECTION, MOST_GROUPS
+from eifffel.comparison import Comparison
+from eifffel.rows.groups import INTERSECTION, MOST_GROUPS
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import ERROR, OWN_GROUP
 
@@ -27,31 +27,29 @@ class Task:
 
     Attributes
     ----------
-    target, favorable : str
-        The column of labels, and the good one.
+    target : str
+        The column of labels.
     sensitive : str
         The column of groups, or several separated by commas.
-    privileged : str, optional
-        The privileged group, or several as in ``sex=Male,race=White``.
+    comparison : Comparison
+        What is compared, with the good label and the privileged group, or several as in ``sex=Male,race=White``, as
+        texts.
     labels : pair of str, optional
         The unfavourable and the favourable label of a model that was trained on 0 and 1 in their place.
     good, bad : tuple of str, optional
         The labels that the favourable one and the other stand for, if they are several.
-    constraint, combine, min_group_rows, missing
-        What is compared, as `eifffel.trace_path` has it.
     """
 
     target: str | None
-    favorable: str | None
     sensitive: str
-    privileged: str | None = None
+    comparison: Comparison
     labels: tuple[str, str] | None = None
     good: tuple[str, ...] | None = None
     bad: tuple[str, ...] | None = None
-    constraint: str = DEMOGRAPHIC_PARITY
-    combine: str = EACH
-    min_group_rows: int = MIN_GROUP_ROWS
-    missing: str = ERROR
+
+    def __post_init__(self) -> None:
+        if not self.sensitive_columns:
+            raise ValueError("--sensitive names no column; name the column of groups")
 
     @property
     def sensitive_columns(self) -> list[str]:
@@ -61,7 +59,26 @@ class Task:
     @property
     def sensitive_name(self) -> str:
         """What the groups are of."""
-        return (" x " if self.combine == INTERSECTION else ", ").join(self.sensitive_columns)
+        return (" x " if self.comparison.combine == INTERSECTION else ", ").join(self.sensitive_columns)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything as plain values, from which `read_task` makes the same."""
+        plain = asdict(self)
+        return plain | plain.pop("comparison")
+
+    def means(
+        self, labels: tuple[str, str], good: tuple[str, ...] | None = None, bad: tuple[str, ...] | None = None
+    ) -> "Task":
+        """The same where the 0 and 1 of a model stand for these two labels, or each for a set of them."""
+        comparison = replace(self.comparison, favorable=labels[1])
+        return replace(self, labels=labels, good=good, bad=bad, comparison=comparison)
+
+
+def read_task(stored: Mapping[str, Any]) -> Task:
+    """The task that `Task.describe` gave."""
+    comparison = Comparison(**{field.name: stored[field.name] for field in fields(Comparison)})
+    sets = {name: None if stored[name] is None else tuple(stored[name]) for name in ("labels", "good", "bad")}
+    return Task(stored["target"], stored["sensitive"], comparison, **sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +93,8 @@ class Labelled:
         Labels.
     group : DataFrame
         One column for each sensitive attribute.
-    favorable, privileged : label, and group or dict of groups
-        As they stand in the table; ``privileged`` may be ``None``.
+    comparison : Comparison
+        What is compared, with label and groups as they stand in the table.
     n_dropped : int
         Rows left out for want of a label or a group.
     """
@@ -85,8 +102,7 @@ class Labelled:
     X: Any
     y: np.ndarray | None
     group: pd.DataFrame
-    favorable: Any
-    privileged: Any
+    comparison: Comparison
     n_dropped: int
 
 
@@ -129,6 +145,7 @@ def cut_table(
     ``favorable_needed`` says that nothing but the task can say which label is good, and ``target_option`` names the
     column of labels.
     """
+    asked = task.comparison
     for name in drop:
         find_column(frame, name, "--drop", path)
     sensitive = [find_column(frame, name, "--sensitive", path) for name in task.sensitive_columns]
@@ -146,7 +163,7 @@ def cut_table(
             raise ValueError(
                 f"--drop names {name!r}, which is needed; leave it out of --drop (labels and groups are no features)"
             )
-    wanted = [(name, "--sensitive") for name in sensitive if task.missing == ERROR]
+    wanted = [(name, "--sensitive") for name in sensitive if asked.missing in (None, ERROR)]
     wanted += [(name, option) for option, name in columns.items()]
     gaps = {name: (frame[name].isna().to_numpy(), option) for name, option in wanted}
     complete = ~np.any([np.zeros(len(frame), bool), *(gap for gap, _ in gaps.values())], axis=0)
@@ -168,8 +185,8 @@ def cut_table(
         )
     group = pd.DataFrame({name: _groups(frame[name]) for name in sensitive})
     for name in sensitive:
-        _check_several(group[name], f"--sensitive: column {name!r}", missing=task.missing)
-    privileged = None if task.privileged is None else _find_privileged(task.privileged, group)
+        _check_several(group[name], f"--sensitive: column {name!r}", missing=asked.missing)
+    privileged = None if asked.privileged is None else _find_privileged(asked.privileged, group)
     y, favorable = None, None
     if target_option in columns:
         y = column_values(frame[columns[target_option]])
@@ -179,31 +196,33 @@ def cut_table(
             what = f"{target_option}: column {columns[target_option]!r}"
             remedy = "name all that are good for a person, as in --favorable 'approved,approved in part'"
             _check_two(y, what, remedy)
-    if task.labels is None and task.favorable is not None and (y is not None or classes):
+    if task.labels is None and asked.favorable is not None and (y is not None or classes):
         known = y if y is not None and not classes else np.array(list(classes), object)
         where = "the model" if classes else f"column {columns[target_option]!r}"
-        favorable = match_value(task.favorable, known, f"--favorable: {where}")
-    if task.labels is None and task.favorable is None and favorable_needed:
+        favorable = match_value(asked.favorable, known, f"--favorable: {where}")
+    if task.labels is None and asked.favorable is None and favorable_needed:
         if y is not None:
             raise need_favorable(f"label of column {columns[target_option]!r}", y)
         if classes:
             raise need_favorable("decision of the model", classes, in_rows=False)
     leave = {columns.get(target_option), *drop, *(() if keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
-    return Labelled(X, y, group, favorable, privileged, int((~complete).sum()))
+    comparison = replace(asked, favorable=favorable, privileged=privileged)
+    return Labelled(X, y, group, comparison, int((~complete).sum()))
 
 
 def find_good(frame: pd.DataFrame, task: Task) -> Task:
     """The task with the labels that are good for a person where ``--favorable`` names several of them."""
-    if task.favorable is None or task.target not in frame.columns or task.labels is not None:
+    favorable = task.comparison.favorable
+    if favorable is None or task.target not in frame.columns or task.labels is not None:
         return task
     y = column_values(frame[task.target].dropna())
     known = set(map(str, y.tolist()))
     if len(known) <= 2:
         return task
-    named = [task.favorable] if task.favorable in known else split_names(task.favorable)  # it may have a comma in it
+    named = [favorable] if favorable in known else split_names(favorable)  # it may have a comma in it
     if not named:
-        raise ValueError(f"--favorable names no label, got {task.favorable!r}; name those that are good for a person")
+        raise ValueError(f"--favorable names no label, got {favorable!r}; name those that are good for a person")
     good = [str(match_value(name, y, f"--favorable: column {task.target!r}")) for name in named]
     bad = sorted(known - set(good))
     if not bad:
@@ -215,7 +234,7 @@ def name_sets(task: Task, good: Sequence[Any], bad: Sequence[Any]) -> Task:
     """The task with the labels that are good for a person, and the others."""
     sets = tuple(map(str, good)), tuple(map(str, bad))
     labels = (" or ".join(sets[1]) if len(bad) <= SHOWN else "other", " or ".join(sets[0]))
-    return replace(task, favorable=labels[1], labels=labels, good=sets[0], bad=sets[1])
+    return task.means(labels, good=sets[0], bad=sets[1])
 
 
 def find_words(frame: pd.DataFrame, task: Task) -> Task:
@@ -226,12 +245,12 @@ def find_words(frame: pd.DataFrame, task: Task) -> Task:
     known = set(map(str, values.tolist()))
     if len(known) != 2 or known <= {"0", "1", "True", "False"}:
         return task
-    if task.favorable is None:
+    if task.comparison.favorable is None:
         needed = need_favorable(f"label of column {task.target!r}", values)
         raise ValueError(f"{needed} It is taken as what the model's 1 stands for")
-    good = str(match_value(task.favorable, values, f"--favorable: column {task.target!r}"))
+    good = str(match_value(task.comparison.favorable, values, f"--favorable: column {task.target!r}"))
     (other,) = known - {good}
-    return replace(task, favorable=good, labels=(other, good))
+    return task.means((other, good))
 
 
 def _groups(column: pd.Series) -> np.ndarray:
@@ -305,7 +324,7 @@ def need_favorable(what: str, values: Sequence[Any] | np.ndarray, *, in_rows: bo
     return ValueError(f"--favorable is needed: which {what} is good for a person, {choice}?")
 
 
-def _check_several(values: pd.Series, what: str, *, missing: str) -> None:
+def _check_several(values: pd.Series, what: str, *, missing: str | None) -> None:
     """Raise unless there are some groups, and not as many as there are persons or numbers."""
     distinct = sorted(set(map(str, values.dropna().tolist())))
     if len(distinct) + (missing == OWN_GROUP and bool(values.isna().any())) < 2:
@@ -330,11 +349,13 @@ def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
     """The table with the labels 0 and 1, and what they stand for; as it is if it has these already."""
     assert table.y is not None
     classes = check_binary_labels(table.y)
-    if classes.tolist() == [0, 1] and classes.dtype.kind == "i" and table.favorable in (None, 1):
+    favorable = table.comparison.favorable
+    if classes.tolist() == [0, 1] and classes.dtype.kind == "i" and favorable in (None, 1):
         return table, None
-    place = check_favorable(classes, table.favorable)
+    place = check_favorable(classes, favorable)
     labels = (str(classes.tolist()[1 - place]), str(classes.tolist()[place]))
-    return replace(table, y=(table.y == classes[place]).astype(np.int64), favorable=1), labels
+    coded = (table.y == classes[place]).astype(np.int64)
+    return replace(table, y=coded, comparison=replace(table.comparison, favorable=1)), labels
 
 
 def _code(y: np.ndarray, task: Task, column: str) -> np.ndarray:

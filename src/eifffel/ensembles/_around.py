@@ -3,6 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,10 +177,14 @@ class Around:
             ensemble = layer.rewrap(ensemble)
         return ensemble
 
-    @property
+    @cached_property
     def cutoff(self) -> Cutoff | None:
         """The decision threshold that counts, the outermost; ``None`` where it is the ensemble's own."""
-        return next((cutoff for layer in self.layers if (cutoff := layer.cutoff()) is not None), None)
+        for layer in self.layers:
+            cutoff = layer.cutoff()
+            if cutoff is not None:
+                return cutoff
+        return None
 
     def feature_names(self, ensemble: Any) -> list[str]:
         """Names of the columns that reach the ensemble: its own, those its pipelines give, or x0, x1, ..."""

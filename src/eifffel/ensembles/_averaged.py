@@ -228,6 +228,7 @@ class AveragedView(EnsembleView):
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
         unflipped = np.full(self.n_leaves, NEVER)
         favorable = np.empty(index.shape[1], np.bool_)
+        bias, exact, comparison = self.fixed_bias, self.exact, self.comparison
 
         def fill(rows: slice) -> None:
             _kernels.decide_rows(
@@ -236,12 +237,12 @@ class AveragedView(EnsembleView):
                 rows.stop,
                 self.leaf_offset,
                 self.fixed_margin,
-                self.fixed_bias,
+                bias,
                 self.leaf_value,
-                self.exact,
+                exact,
                 unflipped,
                 0,
-                self.comparison,
+                comparison,
                 self.cut,
                 self.fixed_rounding,
                 favorable,

@@ -1,6 +1,6 @@
 """LeafCounts: how many rows of each group and label fall into each leaf."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -68,16 +68,6 @@ class Counted:
             lowest = tuple(one.join(two) for one, two in zip(self.lowest, other.lowest, strict=True))
         kinds, in_tree = self.kinds.join(other.kinds), add_counts(self.in_tree, other.in_tree)
         return Counted(self.leaves.join(other.leaves), favorable, n_rows, kinds, in_tree, lowest)
-
-    def swap_groups(self) -> "Counted":
-        """The same of the two groups exchanged."""
-        leaves = replace(
-            self.leaves,
-            counts=np.ascontiguousarray(self.leaves.counts[:, ::-1]),
-            totals=np.ascontiguousarray(self.leaves.totals[::-1]),
-        )
-        lowest = None if self.lowest is None else (*self.lowest[2:], *self.lowest[:2])
-        return replace(self, leaves=leaves, favorable=self.favorable[::-1], n_rows=self.n_rows[::-1], lowest=lowest)
 
 
 def count_rows(

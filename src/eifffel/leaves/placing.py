@@ -76,10 +76,6 @@ class PlacedRows:
             decided=None if self.decided is None else self.decided[part],
         )
 
-    def swap_groups(self) -> "PlacedRows":
-        """The same rows with the two groups exchanged."""
-        return replace(self, rows=self.rows.swap_groups())
-
     @property
     def kinds(self) -> RowKinds:
         """The kinds of rows there are."""
@@ -212,11 +208,6 @@ class RowsInLeaves:
                 f"the {self.name} are read more than once, and gave other rows this time: {n_rows.sum():,} where there "
                 f"had been {self.cells.sum():,}, or of other groups and labels. Give the same each time"
             )
-
-    def swap_groups(self, coding: Coding) -> "RowsInLeaves":
-        """The same rows with the two groups exchanged, which is how another ``coding`` has them."""
-        placed = self.placed.map(PlacedRows.swap_groups)
-        return RowsInLeaves(self.given, self.checked, placed, replace(self.placing, coding=coding))
 
     def with_features(self) -> "RowsInLeaves":
         """The same rows, of which all features are at hand in a pass."""

@@ -52,12 +52,15 @@ CHECKS: dict[str, Check] = {
     "eifffel.PathCounts": _paths.check_path_counts,
     "eifffel.FlipOrder": _paths.check_flips,
     "eifffel.ShiftOrder": _paths.check_shift,
+    "eifffel.Bounds": _paths.check_bounds,
     "eifffel.Selection": _paths.check_selection,
+    "eifffel.Shortfall": _paths.check_shortfall,
 }
 """What must hold of a type, by the package and name of its class or of one that it derives from."""
 
 # Checks that ask what is inside, and so come once all of that has been checked.
 LATER: dict[str, Check] = {
+    "eifffel.Compared": _paths.check_compared,
     "eifffel.FairnessPath": _paths.check_path,
     "eifffel.EiFFFeLClassifier": _paths.check_classifier,
     "sklearn.BaseGradientBoosting": _trees.probe_gradient_boosting,

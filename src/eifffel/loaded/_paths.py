@@ -6,17 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from eifffel.bounds import Bounds
+from eifffel.comparison import read_compared
 from eifffel.constraints import CONSTRAINTS, make_constraint
 from eifffel.loaded._damage import DamageError, is_array, is_integer, is_number, refuse_unless
-from eifffel.record import RECORD_KEYS, read_grouping
+from eifffel.record import RECORD_KEYS
 from eifffel.rows.groups import COMBINE, EACH, MOST_GROUPS
-from eifffel.rows.labels import LabelSets
 from eifffel.rows.sensitive import MISSING
 from eifffel.strategies import DIRECTIONS
 
 GROUPS = "groups that are none"
 ORDER = "edits whose leaves and steps do not fit together"
 COUNTS = "counts of rows that do not fit together"
+COMPARED = "a comparison of nobody"
 PATH = "a path whose parts are not of the same leaves, steps and groups"
 RECORD = "a record of an edit that is none"
 GROUPING_KEYS = {"columns", "names", "combine", "missing", "privileged"}
@@ -118,13 +120,11 @@ def check_path(path: Any) -> None:
     """A path: its edits, its counts and its groups are of the same leaves, steps and groups."""
     state = vars(path)
     kinds = {
-        "grouping": ("Groups",),
-        "constraint": ("Constraint",),
+        "comparison": ("Compared",),
         "leaf_counts": ("LeafCounts",),
         "counts": ("PathCounts",),
         "accuracy_counts": ("PathCounts",),
         "certain_counts": ("PathCounts", "NoneType"),
-        "label_sets": ("LabelSets", "NoneType"),
         "trained": ("bool", "NoneType"),
         "overlap": ("float",),
         "repeats": ("int",),
@@ -133,10 +133,10 @@ def check_path(path: Any) -> None:
     }
     for name, allowed in kinds.items():
         refuse_unless(name in state and type(state[name]).__name__ in allowed, PATH)
-    refuse_unless(state.get("direction") in DIRECTIONS and "model" in state and "favorable" in state, PATH)
+    refuse_unless(state.get("direction") in DIRECTIONS and "model" in state, PATH)
     rows = [state.get(name) for name in ("at_hand", "scored", "kinds")]
     refuse_unless(rows == [None, None, None], "rows of people, which no path stores")
-    order, groups = state.get("order"), state["grouping"]
+    order, groups = state.get("order"), state["comparison"].groups
     refuse_unless(hasattr(order, "score") and hasattr(type(order), "positions"), PATH)
     steps = vars(order).get("step")
     # A table of all steps is made of it, however many it says there are.
@@ -151,7 +151,26 @@ def check_path(path: Any) -> None:
         if counts is not None:
             refuse_unless(counts.favorable.shape[:2] == (n_steps + 1, n_groups), PATH)
             _check_same_sides(vars(counts).get("constraint"), groups)
-    _check_same_sides(state["constraint"], groups)
+
+
+def check_compared(compared: Any) -> None:
+    """Who is compared, and what is favourable: of two labels one, and rates between these groups."""
+    state = vars(compared)
+    refuse_unless(set(state) == set(type(compared).__dataclass_fields__), COMPARED)
+    _check_classes(state["classes"], state["favorable"], COMPARED)
+    refuse_unless(type(state["label_sets"]).__name__ in ("LabelSets", "NoneType"), COMPARED)
+    refuse_unless(type(state["groups"]).__name__ == "Groups", COMPARED)
+    _check_same_sides(state["constraint"], state["groups"])
+
+
+def _check_classes(classes: Any, favorable: Any, what: str) -> None:
+    refuse_unless(isinstance(classes, tuple | list) and len(classes) == 2 and all(map(_is_plain, classes)), what)
+    refuse_unless(_is_plain(favorable) and favorable in classes, what)
+
+
+def check_bounds(bounds: Any) -> None:
+    """What is asked of a step, which says itself what it may be."""
+    Bounds(**vars(bounds))
 
 
 def _check_same_sides(constraint: Any, groups: Any) -> None:
@@ -163,6 +182,19 @@ def _check_same_sides(constraint: Any, groups: Any) -> None:
     refuse_unless(constraint.names == same.names, PATH)
 
 
+def check_shortfall(shortfall: Any) -> None:
+    """Why a bound was not certified: numbers of rows by the names of groups, and between which steps."""
+    what = "a shortfall that is none"
+    state = vars(shortfall)
+    refuse_unless(set(state) == set(type(shortfall).__dataclass_fields__), what)
+    steps, pair = state["steps"], state["pair"]
+    refuse_unless(isinstance(steps, tuple) and len(steps) == 2 and all(is_integer(step, 0) for step in steps), what)
+    refuse_unless(isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair), what)
+    for rows in (state["rows_needed"], state["n_rows"]):
+        refuse_unless(isinstance(rows, dict) and all(is_integer(n, 0) for n in rows.values()), what)
+    refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]), what)
+
+
 def check_selection(selection: Any) -> None:
     """The step that a bound selected, and what was measured there."""
     what = "a selection that is none"
@@ -171,6 +203,8 @@ def check_selection(selection: Any) -> None:
     lists = [state[name] for name in ("selection_rates", "n_rows", "hidden")]
     refuse_unless(all(isinstance(values, tuple) for values in lists) and len(set(map(len, lists))) == 1, what)
     refuse_unless(isinstance(state["path"], str) and state["kinds"] is None, what)
+    refuse_unless(type(state["bounds"]).__name__ == "Bounds", what)
+    refuse_unless(type(state["shortfall"]).__name__ in ("Shortfall", "NoneType"), what)
 
 
 def check_classifier(model: Any) -> None:
@@ -206,7 +240,7 @@ def _check_one_record(record: Any) -> None:
     for of in digests.values():
         refuse_unless(isinstance(of, dict) and set(of) == {"structure", "leaves"}, RECORD)
         refuse_unless(all(isinstance(digest, str) for digest in of.values()), RECORD)
-    refuse_unless(_is_plain(record["favorable"]), RECORD)
+    _check_classes(record["classes"], record["favorable"], RECORD)
     constraint = record["constraint"]
     refuse_unless(isinstance(constraint, dict) and set(constraint) == {"name", "min_group_rows"}, RECORD)
     refuse_unless(isinstance(constraint["name"], str) and constraint["name"] in CONSTRAINTS, RECORD)
@@ -215,12 +249,13 @@ def _check_one_record(record: Any) -> None:
     refuse_unless(isinstance(grouping, dict) and set(grouping) == GROUPING_KEYS, RECORD)
     lists = [*(grouping[name] for name in ("columns", "names", "privileged")), *grouping["columns"]]
     refuse_unless(all(isinstance(values, list | tuple) for values in lists), RECORD)
-    check_groups(read_grouping(record))
     sets = record["label_sets"]
     refuse_unless(sets is None or (isinstance(sets, list | tuple) and len(sets) == 2), RECORD)
-    if sets is not None:
-        refuse_unless(all(isinstance(labels, list | tuple) for labels in sets), RECORD)
-        check_label_sets(LabelSets(*map(tuple, sets)))
+    refuse_unless(sets is None or all(isinstance(labels, list | tuple) for labels in sets), RECORD)
+    compared = read_compared(record)
+    check_groups(compared.groups)
+    if compared.label_sets is not None:
+        check_label_sets(compared.label_sets)
     _check_selection(record["selection"])
     _check_task(record["task"])
     _check_summary(record["summary"])

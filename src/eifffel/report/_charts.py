@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from eifffel._optional import import_optional
-from eifffel.report.facts import Changed, Compared, Group, MeasuredRows, Tradeoff
+from eifffel.report.facts import Changed, ComparedRates, Group, MeasuredRows, Tradeoff
 
 # Okabe and Ito's colours, told apart without colour vision by lightness, and here by shape and dash too.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
@@ -15,7 +15,7 @@ def _altair() -> Any:
     return import_optional("altair", "reports need")
 
 
-def draw_tradeoff(path: Tradeoff, measured: MeasuredRows, constraint: Compared) -> dict[str, Any]:
+def draw_tradeoff(path: Tradeoff, measured: MeasuredRows, constraint: ComparedRates) -> dict[str, Any]:
     """Accuracy against discrimination over the steps; the parameters ``chosen`` and ``bound`` move the marker."""
     alt = _altair()
     there = path.chosen_on.rows

@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eifffel.constraints import Constraint, make_constraint
+from eifffel.comparison import Compared
+from eifffel.constraints import Constraint
 from eifffel.path_counts import PathCounts
 from eifffel.report._estimates import (
     UNTOLD,
@@ -13,14 +14,13 @@ from eifffel.report._estimates import (
     measure_groups,
     number,
     one_line,
-    people,
     rate,
 )
 from eifffel.report._impact import measure_impact
 from eifffel.report._limits import list_limits
-from eifffel.report.facts import About, Compared, Estimate, Group, Made, Measured, MeasuredRows, Model, Overall
+from eifffel.report.facts import About, ComparedRates, Estimate, Group, Made, Measured, MeasuredRows, Model, Overall
 from eifffel.rows.coding import Rows
-from eifffel.rows.few import FEWEST
+from eifffel.rows.few import FEWEST, people
 from eifffel.rows.groups import INTERSECTION, Groups
 from eifffel.telling import Told, tell
 
@@ -31,7 +31,8 @@ class Decided:
 
     Attributes
     ----------
-    groups, constraint, rows : Groups, Constraint and Rows
+    compared : Compared
+    rows : Rows
         Once `described`, rows of those who are not weigh nothing, as those without a group do.
     whole : Rows
         With everybody who has a group.
@@ -44,8 +45,7 @@ class Decided:
         Whether tables of an audit describe fewer than ten people.
     """
 
-    groups: Groups
-    constraint: Constraint
+    compared: Compared
     rows: Rows
     whole: Rows
     before: np.ndarray | None
@@ -54,30 +54,27 @@ class Decided:
     score_name: str
     tell_few: bool
 
+    @property
+    def groups(self) -> Groups:
+        return self.compared.groups
+
+    @property
+    def constraint(self) -> Constraint:
+        return self.compared.constraint
+
     def described(self) -> "Decided":
         """The same with nobody counted of whom nothing can be told."""
         inside = self.groups.find_described(self.whole.count_cells().sum(axis=1))
         return replace(self, rows=replace(self.whole, weight=self.whole.weight * inside[self.whole.group]))
 
-    def turn(self) -> "Decided":
-        """The same with the privileged of two groups last: the one that was named, or that is favoured."""
-        if len(self.groups) != 2 or len(self.constraint.names) != 2:
+    def name_favored(self) -> "Decided":
+        """The same with the favoured of two groups as the privileged one, where none was named."""
+        if not self.compared.lacks_privileged:
             return self
-        favored = self.groups.privileged[0]
-        if favored is None:
-            favored, counts = 1, self.count("rows").compared
-            if counts is not None:  # else their order would tell something of those who are not described
-                tables = counts.favorable[1], counts.totals
-                chosen, totals = (self.constraint.count_sides(table) for table in tables)
-                favored = int(chosen[1] * totals[0] >= chosen[0] * totals[1])
-        groups = self.groups.privileged_last(favored)
-        return replace(
-            self,
-            groups=groups,
-            constraint=make_constraint(self.constraint.name, groups, min_group_rows=self.constraint.min_rows),
-            rows=self.rows if favored else self.rows.swap_groups(),
-            whole=self.whole if favored else self.whole.swap_groups(),
-        )
+        counts = self.count("rows").compared
+        if counts is None:  # the one that is favoured would tell something of those who are not described
+            return replace(self, compared=self.compared.name_privileged(1))
+        return replace(self, compared=self.compared.name_favored(counts.favorable[1], counts.totals))
 
     @property
     def cells(self) -> np.ndarray:
@@ -95,7 +92,7 @@ class Decided:
             if (self.cells == self.whole.count_cells()).all():
                 raise
             constraint = replace(self.constraint, kept=np.zeros(len(self.constraint.kept), bool))
-        return replace(self, constraint=constraint)
+        return replace(self, compared=replace(self.compared, constraint=constraint))
 
     def count(self, name: str) -> Told:
         """Counts of two steps, before and after, as they can be told."""
@@ -132,7 +129,7 @@ def describe_decided(
         favorable=favorable,
         unfavorable=unfavorable,
         sensitive=one_line(_name_attributes(groups) if sensitive is None else sensitive),
-        constraint=Compared(
+        constraint=ComparedRates(
             name=asked.name,
             rate=asked.rate,
             words=asked.words,

@@ -36,11 +36,6 @@ def rate(part: Any, whole: Any) -> Estimate:
     return estimate(part / whole, rate_interval(part, whole)) if whole >= FEWEST else UNTOLD
 
 
-def people(n: Any) -> int | None:
-    """How many people; not told where they are some, and fewer than ten."""
-    return None if 0 < n < FEWEST else int(n)
-
-
 def is_small(n_rows: int, n_all: int) -> bool:
     """Whether a group has so few rows that its rates say little."""
     return bool(n_rows < SMALL_ROWS or n_rows < SMALL_SHARE * n_all)

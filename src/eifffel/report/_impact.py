@@ -6,10 +6,10 @@ import numpy as np
 from scipy.stats import fisher_exact
 
 from eifffel.intervals import rate_interval, ratio_interval
-from eifffel.report._estimates import SMALL_SHARE, UNTOLD, estimate, number, one_line, people
+from eifffel.report._estimates import SMALL_SHARE, UNTOLD, estimate, number, one_line
 from eifffel.report.facts import Categories, Category, Impact, Scoring
 from eifffel.rows.coding import Rows
-from eifffel.rows.few import FEWEST, find_secrets, in_span
+from eifffel.rows.few import FEWEST, find_secrets, in_span, people
 from eifffel.rows.groups import EACH, INTERSECTION, Attribute, Groups, show_group
 from eifffel.rows.sensitive import UNKNOWN
 
@@ -107,10 +107,10 @@ def find_partitions(groups: Groups, size: np.ndarray, whole: np.ndarray) -> list
     """
     n_columns = len(groups.columns)
     singly = replace(groups, combine=EACH, privileged=(None,) * n_columns).attributes
-    at_once = replace(groups, combine=INTERSECTION, privileged=(None,)).attributes[0]
     if n_columns == 1 or groups.combine == INTERSECTION:  # sums of groups, each of whom is described
-        in_cells = np.zeros(len(size), bool)
+        at_once, in_cells = groups.attributes[0], np.zeros(len(size), bool)
     else:
+        at_once = replace(groups, combine=INTERSECTION, privileged=(None,)).attributes[0]
         margins = np.concatenate([attribute.members for attribute in singly])
         cells = np.eye(len(size), dtype=bool)
         told = np.concatenate([margins, cells[size == 0]])

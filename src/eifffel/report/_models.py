@@ -45,7 +45,7 @@ def check_of_path(model: Any, record: Record | None, path: FairnessPath, selecti
     if any(digests[part] != expected[part] for part in parts):
         what = "of this path" if selection is None else f"of step {step} of this path, which the selection chose"
         raise ValueError(
-            f"the {type(model).__name__} that is given is not the model {what}; give path.model_at(selection.step), or "
+            f"the {type(model).__name__} that is given is not the model {what}; give path.model_at(selection), or "
             "leave path and selection out to measure a model by itself"
         )
 

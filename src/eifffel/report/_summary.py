@@ -1,6 +1,7 @@
 """summarize: a model, or decisions, and rows -> everything that a report says, as plain data."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from importlib.resources import files
 from typing import Any
@@ -17,11 +18,12 @@ from eifffel._validation import (
     listed,
     read_column,
 )
+from eifffel.bounds import check_one_bound
+from eifffel.comparison import Compared, Comparison, read_compared
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import InputError, parameter
 from eifffel.path import FairnessPath
 from eifffel.record import find_record
-from eifffel.report._compared import find_constraint, find_groups, find_labels
 from eifffel.report._decided import Decided, describe_decided
 from eifffel.report._estimates import number, one_line
 from eifffel.report._leaves import summarize_leaves
@@ -39,11 +41,12 @@ from eifffel.report._people import summarize_changes
 from eifffel.report._tradeoff import summarize_path
 from eifffel.report._verdict import write_verdict
 from eifffel.report.facts import About, ChosenStep, Model, ModelDigests, Summary, read
+from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import Coding
 from eifffel.rows.kinds import find_overlap, see_rows
-from eifffel.rows.labels import COLLECTIONS, LabelSets, check_favorable, find_label_sets, read_labels
+from eifffel.rows.labels import COLLECTIONS, LabelSets, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
-from eifffel.selection import Selection, check_one_bound
+from eifffel.selection import Selection
 
 # More are not spelt out.
 LABELS_NAMED = 8
@@ -162,21 +165,19 @@ def summarize(
     if path is not None:
         check_of_path(model, record, path, selection)
     original = find_original(model, path, record)
-    groups, known = find_groups(path, record, sensitive_features, combine, missing, privileged)
-    classes = find_classes(model, y)
-    favorable, label_sets = find_labels(path, record, favorable, y, classes)
-    if path is not None and path.counts.favorable.dtype.kind != "i":
+    asked = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
+    if path is not None and path.counts.weighted:
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
-    coding = Coding(classes, check_favorable(classes, favorable), groups, label_sets)
-    asked = find_constraint(path, record if known else None, constraint, groups, min_group_rows, labelled=y is not None)
+    given = OneBatch(Batch(X, y, sensitive_features))
+    compared, known = _compare(asked, given, f"the {rows}", model, path, record)
+    coding = compared.coding
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
     chances = score(original if y is not None else None, X, coding), score(model, X, coding)
     name, other = _name_labels(coding)
     if favorable_name is not None:
         name, other = one_line(favorable_name), "all else"
     decided = Decided(
-        groups,
-        asked,
+        compared,
         encoded,
         encoded,
         None if original is None else decide(original, X, coding),
@@ -186,7 +187,7 @@ def summarize(
         tell_few,
     ).described()
     if path is None:
-        decided = decided.turn()
+        decided = decided.name_favored()
     decided = decided.on_rows(rows)
     labelled = decided.count(rows).labelled
     measured = describe_decided(
@@ -216,7 +217,7 @@ def summarize(
         )
         measured = replace(measured, changed=changed)
     if path is not None and selection is not None:
-        if asked.name == path.constraint.name:  # of another constraint it would be another path
+        if compared.constraint.name == path.constraint.name:  # of another constraint it would be another path
             tradeoff = summarize_path(path, path.measure(X, y, sensitive_features), selection)
             measured = replace(measured, path=tradeoff)
         kinds = see_rows(X, view_ensemble(path.model, favorable=path.favorable).check_rows(X))
@@ -288,13 +289,14 @@ def summarize_decisions(
     values, labels, _ = read_column("decisions", decisions)
     sets = _find_decisions(labels, read_labels("y", y) or [], favorable)
     label = None if y is None else sets.join("y", y)
-    groups, _ = find_groups(None, None, sensitive_features, combine, missing, privileged)
-    asked = find_constraint(None, None, constraint, groups, min_group_rows, labelled=y is not None)
-    encoded = Coding(np.array([0, 1]), 1, groups).encode(decisions, label, sensitive_features, rows=f"the {rows}")
+    asked = Comparison(1, privileged, constraint, combine, min_group_rows, missing)
+    batch = Batch(decisions, label, sensitive_features)
+    compared = asked.resolve([0, 1], asked.survey(OneBatch(batch), rows=f"the {rows}"))
+    encoded = compared.coding.encode_batch(batch, rows=f"the {rows}")
     numbers = None if scores is None else _read_scores(scores, len(values))
     chosen = sets.code(values) == 1
-    decided = Decided(groups, asked, encoded, encoded, None, chosen, numbers, one_line(score_name), tell_few)
-    decided = decided.described().turn().on_rows(rows)
+    decided = Decided(compared, encoded, encoded, None, chosen, numbers, one_line(score_name), tell_few)
+    decided = decided.described().name_favored().on_rows(rows)
     name, other = (_list_labels(labels) for labels in sets)
     measured = describe_decided(
         decided,
@@ -307,6 +309,22 @@ def summarize_decisions(
         about=_tell_about(about),
     )
     return Summary.of(measured, write_verdict(measured, epsilon, ratio))
+
+
+def _compare(
+    asked: Comparison,
+    given: OneBatch,
+    rows: str,
+    model: Any,
+    path: FairnessPath | None,
+    record: Mapping[str, Any] | None,
+) -> tuple[Compared, bool]:
+    """What is compared: as asked for, as in the edit of the model, or the usual; and whether it is as in the edit."""
+    if path is not None:
+        return path.comparison.ask_again(asked, given, rows=rows, fixed=True)
+    if record is not None:
+        return read_compared(record).ask_again(asked, given, rows=rows, fixed=False)
+    return asked.resolve(find_classes(model, given.alone.y).tolist(), asked.survey(given, rows=rows)), False
 
 
 def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, Any] | None) -> None:

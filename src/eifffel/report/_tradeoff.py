@@ -20,14 +20,13 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
 
     Of people who are described, on both; ``None`` where that leaves nobody to choose by.
     """
-    kind = "epsilon" if selection.ratio is None else "ratio"
+    kind, asked = selection.bounds.kind, selection.bounds.value
     chosen_on = tell(path.counts_for(selection.confidence), path.grouping)
     counts, accuracy_counts = chosen_on.compared, tell(path.accuracy_counts, path.grouping).labelled
     if counts is None or accuracy_counts is None or not _has_objective(accuracy_counts, selection):
         return None
-    asked = getattr(selection, kind)
     bounds = sorted({*_bounds(counts, kind, asked), asked})
-    chosen = [_choose(path, counts, accuracy_counts, kind, bound, selection) for bound in bounds]
+    chosen = [choose_step(counts, accuracy_counts, path.order.safest, selection.bounds.at(bound)) for bound in bounds]
     own = bounds.index(asked)
     chosen[own] = selection.step, selection.met
     steps = sorted({step for step, _ in chosen} | {0, selection.step})
@@ -62,23 +61,6 @@ def _bounds(counts: PathCounts, kind: str, asked: float) -> list[float]:
         return [round(k * step, 6) for k in range(min(int(np.ceil(most / step)) + 5, round(1 / step)) + 1)]
     least = min(float(np.nan_to_num(counts.ratio[0])), asked)
     return [round(k * step, 6) for k in range(max(int(least / step) - 5, 1), round(1 / step) + 1)]
-
-
-def _choose(
-    path: FairnessPath, counts: PathCounts, accuracy_counts: PathCounts, kind: str, bound: float, selection: Selection
-) -> tuple[int, bool]:
-    """The step for another bound, and whether it is met."""
-    return choose_step(
-        counts,
-        accuracy_counts,
-        path.order.safest,
-        selection.objective,
-        epsilon=bound if kind == "epsilon" else None,
-        ratio=bound if kind == "ratio" else None,
-        alpha=selection.alpha,
-        rule=selection.rule,
-        confidence=selection.confidence,
-    )
 
 
 def _point(

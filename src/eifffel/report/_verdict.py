@@ -1,6 +1,5 @@
 """The verdict: one sentence on whether the bound holds, and on which rows that was measured."""
 
-from dataclasses import asdict
 from typing import NamedTuple
 
 import numpy as np
@@ -197,7 +196,7 @@ def _on_choice(selection: ChosenStep | None, holds: bool) -> str:
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         why = "" if sure is None else "; why is not told, for it would describe fewer than ten people"
         if selection.shortfall is not None:
-            why = f": {say_shortfall(asdict(selection))}"
+            why = f": {say_shortfall(selection)}"
         return (
             f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
         )

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from eifffel.objective import Objective
+from eifffel.shortfall import Shortfall
 
 SCHEMA_NAME = "eifffel-report-6"
 
@@ -40,7 +41,7 @@ class MeasuredRows:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedRates:
     """Which rates are compared, between whom."""
 
     name: str
@@ -165,20 +166,6 @@ class Impact:
 
 
 @dataclass(frozen=True)
-class ToldShortfall:
-    """Why no step is certified to keep a bound."""
-
-    kind: str
-    steps: tuple[int, ...]
-    at_the_end: bool
-    value: float | None
-    limit: float | None
-    pair: tuple[str, ...]
-    rows_needed: dict[str, int]
-    n_rows: dict[str, int]
-
-
-@dataclass(frozen=True)
 class ChosenStep:
     """The bounds asked for, and what was measured at the chosen step on the rows it was chosen on."""
 
@@ -213,7 +200,7 @@ class ChosenStep:
     trained: bool | None
     overlap: float
     repeats: int
-    shortfall: ToldShortfall | None = None
+    shortfall: Shortfall | None = None
 
 
 @dataclass(frozen=True)
@@ -416,7 +403,7 @@ class Measured:
     favorable: str
     unfavorable: str
     sensitive: str
-    constraint: Compared
+    constraint: ComparedRates
     groups: tuple[Group, ...]
     overall: Overall
     impact: Impact

@@ -11,7 +11,7 @@ from eifffel.report.facts import (
     ChangedLeaf,
     ChangedLeaves,
     ChosenStep,
-    Compared,
+    ComparedRates,
     Estimate,
     Group,
     Measured,
@@ -214,7 +214,7 @@ def count(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def bound_words(constraint: Compared, kind: str) -> str:
+def bound_words(constraint: ComparedRates, kind: str) -> str:
     """What the bounds of a trade-off mean."""
     parity = constraint.name == "demographic_parity"
     if kind == "ratio":

@@ -55,10 +55,6 @@ class Rows:
         """The (group, label) cell of each row: ``group * n_labels + label``."""
         return self.group if self.label is None else self.group * np.uint8(2) + self.label
 
-    def swap_groups(self) -> "Rows":
-        """The same rows with the two groups exchanged."""
-        return replace(self, group=1 - self.group)
-
     def take(self, part: np.ndarray) -> "Rows":
         """The rows at the places ``part``."""
         label = None if self.label is None else self.label[part]

@@ -6,6 +6,11 @@ import numpy as np
 FEWEST = 10
 
 
+def people(n: int) -> int | None:
+    """How many people; not told where they are some, and fewer than ten."""
+    return None if 0 < n < FEWEST else int(n)
+
+
 def find_secrets(margins: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Sets of cells of fewer than ten people: small cells, small categories, and what a category has of small cells.
 

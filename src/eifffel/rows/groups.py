@@ -53,6 +53,11 @@ class Attribute:
     members: np.ndarray
     privileged: int | None
 
+    def reversed(self) -> "Attribute":
+        """The same with its values in the opposite order."""
+        privileged = None if self.privileged is None else len(self.values) - 1 - self.privileged
+        return Attribute(self.name, self.values[::-1], self.members[::-1], privileged)
+
 
 @dataclass(frozen=True, eq=False)
 class Groups:
@@ -99,10 +104,10 @@ class Groups:
 
     @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
-        """What people are compared by."""
+        """What people are compared by; of two groups in all, the privileged one stands last."""
         if len(self.columns) == 1 or self.combine == INTERSECTION:
-            name = " x ".join(self.names)
-            return (Attribute(name, self.values, np.eye(len(self), dtype=bool), self.privileged[0]),)
+            whole = Attribute(self.name, self.values, np.eye(len(self), dtype=bool), self.privileged[0])
+            return (whole.reversed() if len(self) == 2 and self.privileged[0] == 0 else whole,)
         digits = np.array(list(product(*(range(len(values)) for values in self.columns))))
         return tuple(
             Attribute(name, values, digits[:, k] == np.arange(len(values))[:, None], self.privileged[k])
@@ -218,11 +223,6 @@ class Groups:
                 f"{listed(self.names)}; give the same columns"
             )
         return match_names(given, self.names)
-
-    def privileged_last(self, index: int) -> "Groups":
-        """The same two groups, of which the one at the place given is privileged and stands last."""
-        order = slice(None) if index else slice(None, None, -1)  # another column has one value
-        return replace(self, columns=tuple(values[order] for values in self.columns), privileged=(1,))
 
     def find_privileged(self, privileged: Any) -> "Groups":
         """The same groups with those privileged that a caller names: one, or one for each attribute by its name."""

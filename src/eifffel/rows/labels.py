@@ -118,25 +118,31 @@ def check_binary_labels(y: Any, *, sets: bool = False, favorable: Any = None) ->
     if y is None:
         raise ValueError("fit requires y to be passed, but the target y is None")
     values, distinct, _ = read_column("y", y)
-    if not distinct:
-        raise ValueError("y has no rows")
-    if len(distinct) == 1:
-        raise ValueError(f"y must have two labels, got only {listed(distinct)}: one class is nothing to learn from")
-    if len(distinct) != 2:
-        kind = type_of_target(values)
-        good = next((label for label in distinct if equal(label, favorable)), distinct[-1])
-        if kind.startswith("continuous"):
-            remedy = f"give y as two, such as y > {distinct[len(distinct) // 2]:g}"
-        elif sets:
-            remedy = (
-                "name the labels that are good for a person as a set, as in "
-                f"favorable={{{good!r}}}, and all others are taken as unfavourable"
-            )
-        else:
-            remedy = f"give y as two, such as y == {good!r}"
-        raise ValueError(
-            f"y must have two labels, got {len(distinct)}: {listed(distinct)}. Only binary classification is "
-            f"supported. The type of the target is {kind}; {remedy}"
-        )
+    check_two_labels(distinct, sets=sets, favorable=favorable)
     # Strings in a list get the type that NumPy gives them, as scikit-learn has it.
     return np.array(distinct, dtype=None if isinstance(y, list | tuple) else values.dtype)
+
+
+def check_two_labels(labels: Sequence[Any], *, sets: bool = False, favorable: Any = None) -> None:
+    """Raise unless these are two labels; see `check_binary_labels`."""
+    if not labels:
+        raise ValueError("y has no rows")
+    if len(labels) == 1:
+        raise ValueError(f"y must have two labels, got only {listed(labels)}: one class is nothing to learn from")
+    if len(labels) == 2:
+        return
+    kind = type_of_target(np.array(labels))
+    good = next((label for label in labels if equal(label, favorable)), labels[-1])
+    if kind.startswith("continuous"):
+        remedy = f"give y as two, such as y > {labels[len(labels) // 2]:g}"
+    elif sets:
+        remedy = (
+            "name the labels that are good for a person as a set, as in "
+            f"favorable={{{good!r}}}, and all others are taken as unfavourable"
+        )
+    else:
+        remedy = f"give y as two, such as y == {good!r}"
+    raise ValueError(
+        f"y must have two labels, got {len(labels)}: {listed(labels)}. Only binary classification is supported. The "
+        f"type of the target is {kind}; {remedy}"
+    )

@@ -166,10 +166,8 @@ __all__ = [
 ]
 
 
-def resolve_strategy(
-    strategy: str, view: EnsembleView | type[EnsembleView], constraint: Constraint | None = None
-) -> str:
-    """The strategy by its name: ``"auto"`` is leaf where leaves vote and one difference is bounded, else shift.
+def check_strategy(strategy: str, view: EnsembleView | type[EnsembleView]) -> None:
+    """Raise if a strategy is not known, or an ensemble cannot be edited by it.
 
     Parameters
     ----------
@@ -177,13 +175,6 @@ def resolve_strategy(
         ``"auto"``, or a name in `STRATEGIES`.
     view : EnsembleView, or a class of them
         The model; where it is not yet fitted, the class of its view.
-    constraint : Constraint, optional
-        What is to be bounded, where it is known.
-
-    Returns
-    -------
-    str
-        A name in `STRATEGIES`.
 
     Raises
     ------
@@ -194,17 +185,14 @@ def resolve_strategy(
 
     Examples
     --------
-    >>> from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+    >>> from sklearn.ensemble import RandomForestClassifier
     >>> from eifffel.ensembles import find_view
-    >>> from eifffel.strategies import resolve_strategy
-    >>> [resolve_strategy("auto", find_view(c())) for c in (RandomForestClassifier, HistGradientBoostingClassifier)]
-    ['leaf', 'shift']
+    >>> from eifffel.strategies import check_strategy
+    >>> check_strategy("leaf", find_view(RandomForestClassifier()))
     """
     check_choice("strategy", strategy, [AUTO, *STRATEGIES])
     if strategy == AUTO:
-        several = constraint is not None and len(constraint.pairs) > 1
-        can_shift = isinstance(view, EnsembleView) and not view.unshiftable
-        return "leaf" if view.votes and not (several and can_shift) else "shift"
+        return
     if STRATEGIES[strategy].flips and not view.votes:
         raise UnsupportedModelError(
             parameter("strategy")
@@ -215,4 +203,43 @@ def resolve_strategy(
         )
     if strategy == "shift" and isinstance(view, EnsembleView) and view.unshiftable:
         raise UnsupportedModelError(parameter("strategy") + "='shift' moves every leaf, and " + view.unshiftable)
-    return strategy
+
+
+def resolve_strategy(strategy: str, view: EnsembleView, constraint: Constraint) -> str:
+    """The strategy that edits a model: ``"auto"`` is leaf where leaves vote and one difference is bounded, else shift.
+
+    Parameters
+    ----------
+    strategy : str
+        ``"auto"``, or a name in `STRATEGIES`.
+    view : EnsembleView
+        The model.
+    constraint : Constraint
+        What is to be bounded.
+
+    Returns
+    -------
+    str
+        A name in `STRATEGIES`.
+
+    Raises
+    ------
+    ValueError, UnsupportedModelError
+        As in `check_strategy`.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import view_ensemble
+    >>> from eifffel.constraints import make_constraint
+    >>> from eifffel.rows.groups import read_groups
+    >>> from eifffel.strategies import resolve_strategy
+    >>> view = view_ensemble(DecisionTreeClassifier().fit([[20], [30], [40], [50]], [0, 1, 1, 1]))
+    >>> bounded = [make_constraint("demographic_parity", read_groups(list(groups))) for groups in ("fm", "fmx")]
+    >>> [resolve_strategy("auto", view, constraint) for constraint in bounded]
+    ['leaf', 'shift']
+    """
+    check_strategy(strategy, view)
+    if strategy != AUTO:
+        return strategy
+    return "leaf" if view.votes and (view.unshiftable or not constraint.several) else "shift"

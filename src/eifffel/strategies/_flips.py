@@ -86,7 +86,7 @@ class FlipOrder(EditOrder):
         rank = np.full(view.n_leaves, n_flips, np.int32)
         rank[self.leaf] = np.arange(n_flips)
         delta = -2 * view.fixed_margin[self.leaf]
-        cell = rows.cell
+        cell, bias, exact, comparison = rows.cell, view.fixed_bias, view.exact, view.comparison
 
         def changes_of(part: slice) -> np.ndarray:
             changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
@@ -96,13 +96,13 @@ class FlipOrder(EditOrder):
                 part.stop,
                 view.leaf_offset,
                 view.fixed_margin,
-                view.fixed_bias,
+                bias,
                 view.leaf_value,
-                view.exact,
+                exact,
                 rank,
                 self.step,
                 delta,
-                view.comparison,
+                comparison,
                 view.cut,
                 view.fixed_rounding,
                 cell,
