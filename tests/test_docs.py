@@ -18,6 +18,8 @@ LISTED = re.findall(r"^   ([A-Za-z_.]+)$", (DOCS / "api" / "index.rst").read_tex
 # What reaches users in a module of its own.
 MODULES = (
     "baselines",
+    "bounds",
+    "comparison",
     "constraints",
     "dask",
     "datasets",

@@ -10,6 +10,8 @@ from eifffel.exceptions import InputError, InputTypeError, parameter
 from eifffel.objective import Objective, check_alpha, check_objective
 from eifffel.path_counts import PathCounts
 
+__all__ = ["Bounds"]
+
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
 RULES = ("first", "most_accurate", "paper")

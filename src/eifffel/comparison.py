@@ -16,6 +16,8 @@ from eifffel.rows.labels import LabelSets, check_favorable, check_two_labels, fi
 from eifffel.rows.sensitive import DROP, ERROR, MISSING, match_names
 from eifffel.rows.survey import Survey, survey_batches
 
+__all__ = ["Compared", "Comparison"]
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -133,6 +135,19 @@ class Compared:
         How people are told apart.
     constraint : Constraint
         What is bounded.
+
+    See Also
+    --------
+    Comparison.resolve : Makes one.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from eifffel import trace_path
+    >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
+    >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
+    >>> path.comparison.classes, path.comparison.favorable, path.comparison.groups.values
+    ((0, 1), 1, ('f', 'm'))
     """
 
     classes: tuple[Any, ...]
