@@ -270,7 +270,7 @@ def test_mistakes_are_refused_before_any_work(client):
         eifffel.dask.trace_path(FOREST, SCORING[FEATURES], SCORING["label"], sensitive_features=SCORING["sex"])
     with pytest.raises(TypeError, match=r"X is a collection of Dask; use eifffel.dask.trace_path"):
         eifffel.trace_path(FOREST, whole[FEATURES], whole["label"], sensitive_features=whole["sex"])
-    with pytest.raises(TypeError, match=r"y of the scoring rows is a collection of Dask; .*as in y.compute\(\)"):
+    with pytest.raises(TypeError, match=r"y of the scoring rows is a collection of Dask; .*as its compute\(\) does"):
         eifffel.trace_path(FOREST, SCORING[FEATURES], whole["label"], sensitive_features=SCORING["sex"])
     with pytest.raises(TypeError, match=r"must be a model, got the path 'm.joblib'; .*allow_pickle=True"):
         eifffel.dask.trace_path("m.joblib", whole, "label", sensitive_features="sex")

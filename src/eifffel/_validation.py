@@ -113,14 +113,13 @@ def check_at_hand(name: str, values: Any) -> None:
     """Raise if ``values`` are lazy: what another library would make rows by, and no rows."""
     library = type(values).__module__.partition(".")[0]
     how = next((method for method in LOADERS if hasattr(values, method)), None)
-    loaded = f"{name.partition(' ')[0]}.{how}()"
     if library == "dask":
         raise TypeError(
             f"{name} is a collection of Dask; use eifffel.dask.trace_path, or eifffel.dask.measure_path for measuring, "
-            f"which go to where its partitions are, or give all of its rows, as in {loaded}"
+            f"which go to where its partitions are, or give all of its rows, as its {how}() does"
         )
     if not hasattr(values, "__array__") and isinstance(nw.from_native(values, pass_through=True), FRAMES):
-        remedy = "make a data frame of them first" if how is None else f"give them, as in {loaded}"
+        remedy = "make a data frame of them first" if how is None else f"give them, as its {how}() does"
         raise TypeError(f"{name} is a {type(values).__name__} of {library}, whose rows are not at hand; {remedy}")
 
 

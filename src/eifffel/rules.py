@@ -45,15 +45,23 @@ class Bound:
         if self.column.category is not None:
             return f"{self.column.source} is {'' if self.low >= 0 else 'not '}{_value(self.column)}"
         text = self._number_words(_rounded if brief else _short)
-        if not missing or text.endswith(("missing", "anything")):
+        if not missing or self._no_number or self._any_number:  # which say it themselves
             return text
         return f"({text} or missing)" if self.missing else f"{text} (not missing)"
 
+    @property
+    def _no_number(self) -> bool:
+        return self.low == np.inf or self.low >= self.high
+
+    @property
+    def _any_number(self) -> bool:
+        return self.low == -np.inf and self.high == np.inf
+
     def _number_words(self, show: Callable[[float], str]) -> str:
         name = self.column.shown
-        if self.low == np.inf or self.low >= self.high:
+        if self._no_number:
             return f"{name} is missing"
-        if self.low == -np.inf and self.high == np.inf:
+        if self._any_number:
             return f"{name} is anything" if self.missing else f"{name} is not missing"
         if -np.inf < self.low < self.high < np.inf and show(self.low) == show(self.high):
             show = _short
