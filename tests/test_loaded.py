@@ -32,9 +32,11 @@ from eifffel.loaded import (
     check_catboost_bytes,
     check_lightgbm_text,
     check_loaded,
+    check_record,
     check_xgboost_bytes,
 )
 from eifffel.native import write_native
+from eifffel.record import find_record
 from eifffel.storage import TRUSTED_TYPES
 from eifffel.strategies import FlipOrder
 
@@ -491,3 +493,14 @@ def test_steps_without_end_are_refused_before_a_table_is_made_of_them(monkeypatc
     monkeypatch.setattr(FlipOrder, "positions", property(lambda order: pytest.fail("a table of 10,000,000,000 steps")))
     with pytest.raises(DamageError, match="a path whose parts are not of the same leaves, steps and groups"):
         check_loaded(path)
+
+
+def test_groups_of_a_record_are_counted_before_anything_is_made_of_them():
+    """Eight columns of ten values are a hundred million groups, and a table of their pairs would fill any memory."""
+    path = flips()
+    record = find_record(path.model_at(1))
+    check_record(record)
+    columns = [[f"{name}{k}" for k in range(10)] for name in "abcdefgh"]
+    grouping = {**record["grouping"], "columns": columns, "names": list("abcdefgh"), "combine": "intersection"}
+    with pytest.raises(DamageError, match="groups that are none"):
+        check_record({**record, "grouping": {**grouping, "privileged": [None]}})

@@ -293,16 +293,21 @@ class Compared:
         }
 
 
-def read_compared(plain: Mapping[str, Any]) -> Compared:
-    """What was compared, from what `Compared.describe` gave."""
-    stored, bounded, sets = plain["grouping"], plain["constraint"], plain["label_sets"]
-    groups = Groups(
+def read_grouping(plain: Mapping[str, Any]) -> Groups:
+    """How people were told apart, from what `Compared.describe` gave; nothing is made of their combinations yet."""
+    stored = plain["grouping"]
+    return Groups(
         tuple(map(tuple, stored["columns"])),
         tuple(stored["names"]),
         stored["combine"],
         stored["missing"],
         tuple(stored["privileged"]),
     )
+
+
+def read_compared(plain: Mapping[str, Any]) -> Compared:
+    """What was compared, from what `Compared.describe` gave."""
+    groups, bounded, sets = read_grouping(plain), plain["constraint"], plain["label_sets"]
     constraint = make_constraint(bounded["name"], groups, min_group_rows=bounded["min_group_rows"])
     label_sets = None if sets is None else LabelSets.of(*sets)
     return Compared(tuple(plain["classes"]), plain["favorable"], label_sets, groups, constraint)

@@ -159,7 +159,10 @@ class FairnessPath:
 
     @property
     def groups(self) -> tuple[Any, ...]:
-        """The groups that rows are counted in, in the order in which they are counted."""
+        """The groups that rows are counted in, in the order of ``counts``.
+
+        Rates and numbers of rows are in the order of `compared`, where the privileged of two stands last.
+        """
         return self.grouping.values
 
     @property

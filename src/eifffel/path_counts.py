@@ -14,6 +14,7 @@ from eifffel.objective import Objective, measure_drop, measure_objective
 # What rows are called that a path is measured on.
 SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS = "scoring rows", "selection rows", "measured rows"
 ROWS_KEPT_APART = "selection rows kept apart"
+ROW_SETS = (SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS, ROWS_KEPT_APART)
 # The same in names of columns.
 IN_COLUMNS = {SCORING_ROWS: "scoring", SELECTION_ROWS: "selection", MEASURED_ROWS: "measured"}
 

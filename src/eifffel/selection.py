@@ -49,8 +49,8 @@ class Selection:
     directed : bool
         Whether it has a sign: there are two sides, and one is the privileged group.
     selection_rates : tuple of floats
-        Share of favourable decisions in each group that is compared, of two the unprivileged and the privileged one, at
-        this step.
+        Share of favourable decisions in each group that is compared, at this step: in the order of
+        ``path.grouping.compared``, which is of two groups the unprivileged and the privileged one.
     constraint : str
         Which rates are compared.
     bounds : Bounds
@@ -59,7 +59,7 @@ class Selection:
     discrimination_rows, accuracy_rows : str
         Which rows were measured, such as ``"selection rows"``.
     n_rows : tuple of ints
-        How many ``discrimination_rows`` there are in each group that is compared.
+        How many ``discrimination_rows`` there are in each group that is compared, in the same order.
     n_discrimination_rows : int
         How many there are in all.
     hidden : tuple of bools

@@ -68,11 +68,13 @@ def test_the_rows_that_trained_the_model_give_no_confidence(folder):
     same = flip(folder, "people.csv", "--confidence", "0.9", "--epsilon", "0.2")
     assert same.returncode in (0, 3), same.stderr
     assert json.loads(same.stdout)["selection"]["confidence"] == 0.9
-    for words in (("--seed", "1"), ("--test-size", "0.3")):
+    # Groups of another column, with the same seed and sizes, split the table otherwise too.
+    for words in (("--seed", "1"), ("--test-size", "0.3"), ("--sensitive", "region", "--min-group-rows", "0")):
         done = flip(folder, "people.csv", "--confidence", "0.9", "--quiet", *words)
         assert error_of(done) == (
             "--confidence needs rows that the model was not trained on, and 'people.csv' is the table that it was made "
-            "from, split otherwise; give --seed 0 --test-size 0.2 --selection-size 0.25, as then, or another table"
+            "from, split otherwise; give --seed 0 --test-size 0.2 --selection-size 0.25, as then, and the same "
+            "--target, --sensitive and rows, or another table"
         )
     done = run("path", "model.skops", "people.csv", "--confidence", "0.9", "--seed", "1", "--quiet", cwd=folder)
     assert "--confidence needs rows that the model was not trained on" in error_of(done)

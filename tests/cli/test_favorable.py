@@ -100,6 +100,19 @@ def test_nor_do_its_classes(folder):
     assert rates["0"]["f"] == pytest.approx(1 - rates["1"]["f"])
 
 
+def test_a_table_of_truth_values_is_edited_in_the_labels_of_the_model(folder):
+    frame = pd.read_csv(folder / "numbers.csv")
+    frame.assign(repaid=frame["repaid"] == 1).to_csv(folder / "truth.csv", index=False)
+    words = ("plain.skops", "truth.csv", "--target", "repaid", *GROUPS, "--favorable", "1")
+    done = run_here("flip", *words, *FLIPPED, "--overwrite", "--json", cwd=folder)
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["favorable"] == "1"
+    record = find_record(load(folder / "new.skops"))
+    assert (record["classes"], record["favorable"]) == ([0, 1], 1)
+    assert not any(isinstance(label, bool) for label in record["classes"])
+    (folder / "new.skops").unlink()
+
+
 def test_a_record_says_it(folder):
     """Of an edit in Python too, also where words of the table stand for 0 and 1."""
     for model, table, favorable in (("zero", "numbers", 0), ("words", "words", 1)):

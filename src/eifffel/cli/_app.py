@@ -14,7 +14,7 @@ import typer
 from eifffel._interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible, end_guard
 from eifffel._version import __version__
 from eifffel.cli._printing import printable
-from eifffel.cli._progress import UntilClosed
+from eifffel.cli._progress import print_line
 from eifffel.exceptions import Message, PickleWarning, message_of
 
 BROKEN, BAD_INPUT, NOT_MET = 1, 2, 3
@@ -207,9 +207,9 @@ def notes(quiet: bool, debug: bool) -> Iterator[None]:
 
     def show(message: Any, category: type[Warning], *where: Any, **how: Any) -> None:
         if category is PickleWarning or (category.__module__.startswith("eifffel.") and not quiet):
-            print(printable(f"note: {in_options(message)}"), file=UntilClosed())
+            print_line(printable(f"note: {in_options(message)}"))
         elif debug:
-            print(printable(f"{category.__name__}: {message}"), file=UntilClosed())
+            print_line(printable(f"{category.__name__}: {message}"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

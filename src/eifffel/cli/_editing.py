@@ -1,5 +1,6 @@
 """From a table to an edited model and its summary: what fit and flip have in common."""
 
+import hashlib
 import json
 import os
 import shlex
@@ -23,12 +24,13 @@ from eifffel.cli._progress import Progress
 from eifffel.cli._tables import Labelled, Task, is_spelt, read_task
 from eifffel.comparison import Comparison, read_compared
 from eifffel.constraints import Constraint
+from eifffel.ensembles import read_classes
 from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning
 from eifffel.record import attach_report, find_record
 from eifffel.report import Summary, render_json, summarize
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import Rows, check_split
-from eifffel.rows.few import FEWEST, people
+from eifffel.rows.few import FEWEST
 from eifffel.rows.groups import Groups
 from eifffel.shortfall import say_shortfall
 from eifffel.strategies import AUTO, DIRECTIONS, STRATEGIES, UP
@@ -63,23 +65,29 @@ class Editing:
 
 
 @dataclass(frozen=True)
-class TableUsed:
-    """The table that a model was edited on, or trained on, by which it is known again.
+class TrainedOn:
+    """The rows that a model was trained on, by which they are known again.
 
     Attributes
     ----------
-    sha256 : str
-        Of the file.
-    n_dropped : int or None
-        How many rows were left out; ``None`` is fewer than ten.
+    data, sha256 : str
+        What a report says of the table, and the hash of its file.
+    rows : str
+        SHA-256 of the places of these rows in the table.
+    seed, test_size, selection_size
+        As in `Split`.
     """
 
+    data: str
     sha256: str
-    n_dropped: int | None
+    rows: str
+    seed: int
+    test_size: float
+    selection_size: float
 
-    @classmethod
-    def of(cls, data: Path, table: Labelled) -> "TableUsed":
-        return cls(hash_file(data), people(table.n_dropped))
+    @property
+    def split(self) -> Split:
+        return Split(self.seed, self.test_size, self.selection_size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,38 +158,44 @@ def read_monotone(text: str | None) -> dict[str, int] | None:
 def edit(
     table: Labelled,
     task: Task,
-    train: Train,
+    model: Any | Train,
     editing: Editing,
     *,
-    used: TableUsed,
-    trained_on: dict[str, Any] | None,
+    data: Path,
+    trained: bool,
+    trained_on: TrainedOn | None = None,
     monotone: dict[str, int] | None = None,
     about: dict[str, Any],
     sensitive_columns: tuple[str, ...],
     progress: Progress,
-    trained: bool,
 ) -> Edited:
     """Split the rows, train unless that is done, trace the path, choose a step and measure it on test rows.
 
-    ``trained`` says that ``train`` gives a model that exists, so that the rows only score leaves; ``monotone`` on which
-    features that is constrained, and ``trained_on`` what its record says of the table that it was trained on.
+    ``model`` is one that exists where ``trained`` says so, and the rows then only score leaves; else what trains it.
+    ``monotone`` says on which features that is constrained, and ``trained_on`` what its record knows of its rows.
     """
     assert table.y is not None
     comparison, split = table.comparison, editing.split
     everybody = OneBatch(Batch(table.X, table.y, table.group))
-    compared = comparison.resolve(None, comparison.survey(everybody, rows="the table"))
+    classes = read_classes(model) if trained else None
+    compared = comparison.resolve(classes, comparison.survey(everybody, rows="the table"))
     rows = compared.coding.encode_batch(everybody.alone, rows="the table")
     rest, test = split_rows(rows, split.test_size, split.seed)
     scoring, chosen = (rest[part] for part in split_rows(rows.take(rest), split.selection_size, split.seed))
     check_split(rows, compared.groups, [scoring, chosen, test])
     check_describable(rows.take(scoring), rows.take(chosen), compared.constraint)
+    places = hashlib.sha256(np.sort(table.row[scoring]).astype(np.int64).tobytes()).hexdigest()
+    if editing.bounds.confidence is not None:
+        check_unseen(trained_on, data, places)
 
     def cut(part: np.ndarray) -> Batch:
         assert table.y is not None
         return Batch(table.X.iloc[part], table.y[part], table.group.iloc[part])
 
     to_score, to_measure = cut(scoring), cut(test)
-    model = train(to_score.X, to_score.y, progress)
+    if not trained:
+        model = model(to_score.X, to_score.y, progress)
+        trained_on = TrainedOn(about["data"], hash_file(data), places, **asdict(split))
     tracing = Tracing(
         editing.strategy,
         editing.direction,
@@ -200,9 +214,6 @@ def edit(
     if not all(is_described(rows.take(part), compared.groups) for part in (scoring, chosen, test)):
         # Beside how many are described, they would tell how many are not.
         parts = [f"about {100 * len(part) / len(rows.group):.0f}%" for part in (scoring, chosen, test)]
-    if not trained:
-        trained_on = {"data": about["data"], **asdict(used), **asdict(split)}
-    told = {name: value for name, value in (trained_on or {}).items() if name in ("data", *asdict(split))}
     with progress.stage("measuring"):
         summary = summarize(
             edited,
@@ -219,12 +230,17 @@ def edit(
                 "split": f"{parts[0]} rows to {what}, {parts[1]} to choose the step, {parts[2]} test rows",
                 "test_size": split.test_size,
                 "seed": split.seed,
-                "trained_on": told or None,
+                "trained_on": trained_on and {"data": trained_on.data, **asdict(trained_on.split)},
                 **about,
             },
         )
-    report = {"summary": render_json(summary), "task": task.describe()}
-    attach_report(edited, **report, edited_on=asdict(used), trained_on=trained_on)
+    attach_report(
+        edited,
+        summary=render_json(summary),
+        task=task.describe(),
+        edited_on={"sha256": hash_file(data)},
+        trained_on=trained_on and asdict(trained_on),
+    )
     return Edited(edited, path, selection, summary)
 
 
@@ -279,38 +295,38 @@ def describe(data: Path, table: Labelled, intended_use: str | None, **more: Any)
 
 def say_of_rows(model: Any, data: Path, seed: int | None = None) -> None:
     """Say so if a table is the one that a model was made from, unless it is split by the same seed as then."""
-    made = made_from(model, data)
-    if made is not None and (seed is None or seed != made["seed"]):
-        say_note(
-            f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on them"
-        )
-    elif made is None and seed is None and _is_same(_recorded(model, "edited_on"), data):
+    made, edited_on = trained_on(model), _recorded(model, "edited_on")
+    if is_made_from(model, data):
+        if made is not None and (seed is None or seed != made.seed):
+            say_note(
+                f"'{data}' is the table that the model was made from: it knows most of these rows, and does better on "
+                "them"
+            )
+    elif seed is None and edited_on is not None and edited_on["sha256"] == hash_file(data):
         say_note(
             f"'{data}' is the table that the model was edited on: most of its rows scored leaves or chose the step, "
             "and say little of other people"
         )
 
 
-def check_unseen(model: Any, data: Path, used: TableUsed, editing: Editing, *, quiet: bool) -> None:
-    """Raise if confidence is asked for on rows that a stored model knows; where it does not say, leave it to the user.
+def say_of_confidence(model: Any, data: Path, bounds: Bounds) -> None:
+    """Say on what a confidence rests where a stored model does not say on which rows it was trained."""
+    if bounds.confidence is not None and not is_made_from(model, data):
+        say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
 
-    ``used`` is the table as it is used now.
+
+def check_unseen(made: TrainedOn | None, data: Path, places: str) -> None:
+    """Raise if a model was trained on other rows of this table than those that score its leaves now.
+
+    ``places`` is the hash of the places of these; all others then had no part in training.
     """
-    if editing.bounds.confidence is None:
+    if made is None or made.sha256 != hash_file(data) or made.rows == places:
         return
-    made = made_from(model, data)
-    if made is None:
-        if not quiet:
-            say_note(f"--confidence holds only if the model was not trained on rows of '{data}'")
-        return
-    split = asdict(editing.split)
-    known = {name: made[name] for name in split}
-    if made["n_dropped"] != used.n_dropped or known != split:
-        options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in known.items())
-        raise ValueError(
-            f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made "
-            f"from, split otherwise; give {options}, as then, or another table"
-        )
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in asdict(made.split).items())
+    raise ValueError(
+        f"--confidence needs rows that the model was not trained on, and '{data}' is the table that it was made from, "
+        f"split otherwise; give {options}, as then, and the same --target, --sensitive and rows, or another table"
+    )
 
 
 def say_of_bounds(model: Any, editing: Editing) -> None:
@@ -328,25 +344,19 @@ def say_of_bounds(model: Any, editing: Editing) -> None:
 
 def known_rows(model: Any, data: Path) -> str:
     """What a report must say of a table that a model was made from."""
-    known = made_from(model, data) is not None
-    return "; the model was made from this table and knows most of its rows" if known else ""
+    return "; the model was made from this table and knows most of its rows" if is_made_from(model, data) else ""
 
 
-def made_from(model: Any, data: Path) -> dict[str, Any] | None:
-    """What the record of a model says of the table that it was trained on, if that is this one."""
-    made: dict[str, Any] | None = _recorded(model, "trained_on")
-    return made if _is_same(made, data) else None
+def trained_on(model: Any) -> TrainedOn | None:
+    """What the record of a model says of the rows that it was trained on."""
+    made = _recorded(model, "trained_on")
+    return None if made is None else TrainedOn(**made)
 
 
-def trained_on(model: Any) -> dict[str, Any] | None:
-    """What the record of a model says of the table that it was trained on: the table, and how it was split."""
-    made: dict[str, Any] | None = _recorded(model, "trained_on")
-    return made
-
-
-def _is_same(used: dict[str, Any] | None, data: Path) -> bool:
-    """Whether a table that a record tells of is this file."""
-    return used is not None and used["sha256"] == hash_file(data)
+def is_made_from(model: Any, data: Path) -> bool:
+    """Whether a model was trained on rows of this table, as its record says."""
+    made = trained_on(model)
+    return made is not None and made.sha256 == hash_file(data)
 
 
 def _recorded(model: Any, name: str) -> Any:

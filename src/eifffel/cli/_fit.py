@@ -11,7 +11,7 @@ import typer
 
 from eifffel._validation import check_choice
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import TableUsed, describe, edit, read_editing
+from eifffel.cli._editing import describe, edit, read_editing
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets, exit_unless_met, tell, write_files
 from eifffel.cli._printing import say, say_note
@@ -119,9 +119,8 @@ def fit(
             task,
             fit_model,
             editing,
-            used=TableUsed.of(data, table),
+            data=data,
             trained=False,
-            trained_on=None,
             about=describe(data, table, intended_use),
             sensitive_columns=tuple(task.sensitive_columns) if keep_sensitive else (),
             progress=progress,

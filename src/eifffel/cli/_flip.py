@@ -7,14 +7,13 @@ import typer
 
 from eifffel.cli import _app as shared
 from eifffel.cli._editing import (
-    TableUsed,
-    check_unseen,
     describe,
     edit,
     known_task,
     read_editing,
     read_monotone,
     say_of_bounds,
+    say_of_confidence,
     say_of_rows,
     trained_on,
 )
@@ -77,17 +76,16 @@ def flip(
         say_of_rows(stored, data, seed)
     task, reading = known_task(stored, target, sensitive, comparison), Reading(separator, drop_missing, features)
     table, task, original = read_for_edit(stored, data, task, reading, quiet=quiet or json, verbose=not quiet)
-    used = TableUsed.of(data, table)
-    check_unseen(stored, data, used, editing, quiet=quiet)
     if not quiet:
+        say_of_confidence(stored, data, editing.bounds)
         say_of_bounds(stored, editing)
     with Progress(("tracing", "measuring", "saving", "report"), verbose=not quiet) as progress:
         edited = edit(
             table,
             task,
-            lambda X, y, progress: original,
+            original,
             editing,
-            used=used,
+            data=data,
             trained=True,
             monotone=constrained,
             trained_on=trained_on(stored),

@@ -13,7 +13,7 @@ from eifffel import FairnessPathDisplay
 from eifffel._optional import import_optional
 from eifffel._writing import write_whole
 from eifffel.cli import _app as shared
-from eifffel.cli._editing import TableUsed, check_unseen, edit, known_task, read_editing, read_monotone
+from eifffel.cli._editing import edit, known_task, read_editing, read_monotone, say_of_confidence, trained_on
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
@@ -89,17 +89,17 @@ def path(
     else:
         task, reading = known_task(loaded, target, sensitive, comparison), Reading(separator, drop_missing, features)
         table, task, original = read_for_edit(loaded, data, task, reading, quiet=quiet or json, verbose=not quiet)
-        used = TableUsed.of(data, table)
-        check_unseen(loaded, data, used, editing, quiet=quiet)
+        if not quiet:
+            say_of_confidence(loaded, data, editing.bounds)
         with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
             summary = edit(
                 table,
                 task,
-                lambda X, y, progress: original,
+                original,
                 editing,
-                used=used,
+                data=data,
                 trained=True,
-                trained_on=None,
+                trained_on=trained_on(loaded),
                 monotone=constrained,
                 about={},
                 sensitive_columns=(),

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from eifffel.cli._progress import UntilClosed
+from eifffel.cli._progress import print_line
 from eifffel.report import AuditTable, path_head, path_rows
 from eifffel.report import words as _words
 from eifffel.report.facts import Changed, ChangedLeaf, ChangedRule, Summary, Tradeoff
@@ -81,7 +81,7 @@ def say_where(**files: Path | None) -> None:
 
 def say_note(text: str) -> None:
     """A line on stderr."""
-    print(f"note: {printable(text)}", file=UntilClosed())
+    print_line(f"note: {printable(text)}")
 
 
 def say_json(content: Any) -> None:

@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import time
 from types import TracebackType
 from typing import Any
 
@@ -33,6 +34,14 @@ class UntilClosed:
                 sys.stderr.flush()
 
 
+def print_line(text: str) -> None:
+    """A line on standard error; a bar that is there goes out of its way, and comes back by itself."""
+    for bar in list(getattr(tqdm, "_instances", ())):
+        if bar.last_print_t >= bar.start_t + bar.delay:  # it is shown
+            bar.clear()
+    print(text, file=UntilClosed())
+
+
 class Progress:
     """A bar over the stages of a command, named by keys of `SHARES`; it appears after a second."""
 
@@ -42,7 +51,7 @@ class Progress:
         self._bar = tqdm(
             total=total, delay=DELAY, disable=not verbose, leave=False, bar_format=form, file=UntilClosed()
         )
-        self._ended, self._shown = threading.Event(), False
+        self._ended = threading.Event()
         # Time goes on where a stage cannot say how far it is.
         self._clock = threading.Thread(target=self._tick, daemon=True)
 
@@ -54,7 +63,7 @@ class Progress:
     def _tick(self) -> None:
         while not self._ended.wait(DELAY):
             self._bar.refresh()
-            self._shown = True
+            self._bar.last_print_t = time()  # so that it knows that it is there to be cleared
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -62,8 +71,6 @@ class Progress:
         self._ended.set()
         if self._clock.is_alive():
             self._clock.join()
-        if self._shown:  # of what was refreshed the bar itself knows nothing, and an error would stand behind it
-            self._bar.clear()
         self._bar.close()
 
     @contextmanager

@@ -64,7 +64,8 @@ class Task:
     def describe(self) -> dict[str, Any]:
         """Everything as plain values, from which `read_task` makes the same."""
         plain = asdict(self)
-        return plain | plain.pop("comparison")
+        comparison = plain.pop("comparison")
+        return {**plain, **comparison}
 
     def means(
         self, labels: tuple[str, str], good: tuple[str, ...] | None = None, bad: tuple[str, ...] | None = None
@@ -95,6 +96,8 @@ class Labelled:
         One column for each sensitive attribute.
     comparison : Comparison
         What is compared, with label and groups as they stand in the table.
+    row : ndarray
+        The place of each row in the table.
     n_dropped : int
         Rows left out for want of a label or a group.
     """
@@ -103,6 +106,7 @@ class Labelled:
     y: np.ndarray | None
     group: pd.DataFrame
     comparison: Comparison
+    row: np.ndarray
     n_dropped: int
 
 
@@ -208,7 +212,7 @@ def cut_table(
     leave = {columns.get(target_option), *drop, *(() if keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
     comparison = replace(asked, favorable=favorable, privileged=privileged)
-    return Labelled(X, y, group, comparison, int((~complete).sum()))
+    return Labelled(X, y, group, comparison, np.flatnonzero(complete), int((~complete).sum()))
 
 
 def find_good(frame: pd.DataFrame, task: Task) -> Task:

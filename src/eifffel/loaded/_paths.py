@@ -1,17 +1,20 @@
 """Checks of eifffel's own objects: what compiled code counts by, and what is looked up in tables of counts."""
 
 import json
+from dataclasses import fields
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from eifffel.bounds import Bounds
-from eifffel.comparison import read_compared
+from eifffel.comparison import Comparison, read_grouping
 from eifffel.constraints import CONSTRAINTS, make_constraint
 from eifffel.loaded._damage import DamageError, is_array, is_integer, is_number, refuse_unless
+from eifffel.path_counts import ROW_SETS
 from eifffel.record import RECORD_KEYS
 from eifffel.rows.groups import COMBINE, EACH, MOST_GROUPS
+from eifffel.rows.labels import LabelSets
 from eifffel.rows.sensitive import MISSING
 from eifffel.strategies import DIRECTIONS
 
@@ -22,6 +25,9 @@ COMPARED = "a comparison of nobody"
 PATH = "a path whose parts are not of the same leaves, steps and groups"
 RECORD = "a record of an edit that is none"
 GROUPING_KEYS = {"columns", "names", "combine", "missing", "privileged"}
+TASK_KEYS = {"target", "sensitive", "labels", "good", "bad", *(field.name for field in fields(Comparison))}
+TABLE_KEYS = {"sha256"}
+SPLIT_KEYS = {"data", "rows", "seed", "test_size", "selection_size"}
 # An edit of an edit of an edit; nobody makes more of them.
 MOST_EDITS = 100
 
@@ -100,7 +106,7 @@ def check_path_counts(counts: Any) -> None:
     refuse_unless(np.isfinite(totals).all() and totals.min(initial=0) >= 0 and n_rows.min(initial=0) >= 0, COUNTS)
     room = 0 if favorable.dtype.kind == "i" else 1e-9 * totals.sum()
     refuse_unless((favorable >= -room).all() and (favorable <= totals + room).all(), COUNTS)
-    refuse_unless(isinstance(state.get("rows"), str), COUNTS)
+    refuse_unless(state.get("rows") in ROW_SETS, COUNTS)
 
 
 def check_constraint(constraint: Any) -> None:
@@ -249,15 +255,16 @@ def _check_one_record(record: Any) -> None:
     refuse_unless(isinstance(grouping, dict) and set(grouping) == GROUPING_KEYS, RECORD)
     lists = [*(grouping[name] for name in ("columns", "names", "privileged")), *grouping["columns"]]
     refuse_unless(all(isinstance(values, list | tuple) for values in lists), RECORD)
+    check_groups(read_grouping(record))  # before anything is made of their combinations
     sets = record["label_sets"]
     refuse_unless(sets is None or (isinstance(sets, list | tuple) and len(sets) == 2), RECORD)
     refuse_unless(sets is None or all(isinstance(labels, list | tuple) for labels in sets), RECORD)
-    compared = read_compared(record)
-    check_groups(compared.groups)
-    if compared.label_sets is not None:
-        check_label_sets(compared.label_sets)
+    if sets is not None:
+        check_label_sets(LabelSets(*map(tuple, sets)))
     _check_selection(record["selection"])
     _check_task(record["task"])
+    _check_table(record["edited_on"], TABLE_KEYS)
+    _check_table(record["trained_on"], TABLE_KEYS | SPLIT_KEYS)
     _check_summary(record["summary"])
 
 
@@ -270,8 +277,10 @@ def _check_selection(stored: Any) -> None:
 
 def _check_task(stored: Any) -> None:
     """The columns of a table that the command line made a model from: texts, and lists of them."""
-    refuse_unless(stored is None or isinstance(stored, dict), RECORD)
-    for name, value in () if stored is None else stored.items():
+    if stored is None:
+        return
+    refuse_unless(isinstance(stored, dict) and set(stored) == TASK_KEYS and stored["sensitive"] is not None, RECORD)
+    for name, value in stored.items():
         if name in ("labels", "good", "bad"):
             texts = value is None or (isinstance(value, list | tuple) and all(isinstance(text, str) for text in value))
             refuse_unless(texts and (name != "labels" or value is None or len(value) == 2), RECORD)
@@ -279,6 +288,20 @@ def _check_task(stored: Any) -> None:
             refuse_unless(value is None or is_integer(value, 0), RECORD)
         else:
             refuse_unless(value is None or isinstance(value, str), RECORD)
+    known = {"constraint": CONSTRAINTS, "combine": COMBINE, "missing": MISSING}
+    refuse_unless(all(stored[name] in (None, *allowed) for name, allowed in known.items()), RECORD)
+
+
+def _check_table(stored: Any, keys: set[str]) -> None:
+    """The table that a model was edited or trained on: its hash, that of the rows, and how it was split."""
+    if stored is None:
+        return
+    refuse_unless(isinstance(stored, dict) and set(stored) == keys, RECORD)
+    for name, value in stored.items():
+        if name in ("sha256", "data", "rows"):
+            refuse_unless(isinstance(value, str), RECORD)
+        else:
+            refuse_unless(is_number(value) and (name != "seed" or is_integer(value, 0)), RECORD)
 
 
 def _check_summary(summary: Any) -> None:

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eifffel._parallel import Bar
-from eifffel._validation import check_at_hand, check_length, listed, read_column, sort_values
+from eifffel._validation import check_at_hand, check_length, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.groups import INTERSECTION, Groups, check_few, look_up
+from eifffel.rows.labels import check_two_labels
 from eifffel.rows.sensitive import (
     ColumnValues,
     ReadColumn,
@@ -177,7 +178,7 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
     if read.labels is not None:
         found, labels = read.labels
         if len(labels) > MOST_LABELS:
-            raise ValueError(f"y of {rows} has {len(labels)} labels, {listed(labels)}, and {MOST_LABELS} are the most")
+            check_two_labels(labels, sets=True)
         cell = cell * len(labels) + _place(found, labels)
     named = [(group, label) for group in groups for label in (labels or [None])]
     n_of_cell = np.bincount(cell[counts], minlength=len(named)).tolist()
