@@ -13,14 +13,14 @@ STAGES = {
     ),
     "a path and a step": (
         *("edits", "record", "verdict", "measuring", "rules", "selection", "selecting", "advice", "path_counts"),
-        *("shortfall", "telling", "objective"),
+        *("shortfall", "telling", "objective", "bounds"),
     ),
     "leaves": ("strategies", "leaves.scoring", "leaves.counting", "leaves.training", "leaves.placing", "ensembles"),
     "rows": (
         *("rows.reading", "rows.parquet", "rows.columns", "rows.coding", "rows.kinds", "rows.survey", "rows.batches"),
         *("rows.groups", "rows.labels", "rows.sensitive", "rows.few", "datasets"),
     ),
-    "ground": ("constraints", "metrics", "intervals", "exceptions"),
+    "ground": ("constraints", "comparison", "metrics", "intervals", "exceptions"),
 }
 COLORS = dict(zip(STAGES, plt.get_cmap("Set3").colors, strict=False))
 stage_of = {module: stage for stage, modules in STAGES.items() for module in modules}
