@@ -126,8 +126,8 @@ def test_what_was_compared_is_read_back(asked):
     np.testing.assert_array_equal(same.constraint.pairs, compared.constraint.pairs)
 
 
-def again(known, asked, groups=SEX, *, fixed=False, labels=y):
-    return known.ask_again(asked, OneBatch(Batch(X, labels, groups)), rows="the rows", fixed=fixed)
+def again(asked, groups=SEX, *, labels=y):
+    return KNOWN.on_rows(asked, OneBatch(Batch(X, labels, groups)), rows="the rows")
 
 
 KNOWN = resolve(Comparison(privileged="m", constraint="equal_opportunity", min_group_rows=5))
@@ -146,7 +146,7 @@ KNOWN = resolve(Comparison(privileged="m", constraint="equal_opportunity", min_g
     ],
 )
 def test_an_edit_is_asked_for_again_where_its_groups_are_there(asked, groups, same):
-    compared, is_same = again(KNOWN, asked, groups)
+    compared, is_same = again(asked, groups)
     assert is_same is same
     assert compared.constraint.name == ("equal_opportunity" if same else "demographic_parity")
     assert compared.constraint.min_rows == (5 if same else 30)
@@ -155,9 +155,17 @@ def test_an_edit_is_asked_for_again_where_its_groups_are_there(asked, groups, sa
 
 
 def test_rates_among_people_of_a_label_are_not_asked_of_rows_without_labels():
-    compared, same = again(KNOWN, Comparison(), labels=None)
+    compared, same = again(Comparison(), labels=None)
     assert same
     assert compared.constraint.name == "demographic_parity"
+
+
+def test_a_path_may_be_measured_by_other_rates():
+    rows = OneBatch(Batch(X, y, SEX))
+    assert KNOWN.on_path(Comparison(), rows, rows="the rows").constraint is KNOWN.constraint
+    other = KNOWN.on_path(Comparison(privileged="m", constraint="predictive_equality"), rows, rows="the rows")
+    assert (other.constraint.name, other.constraint.min_rows) == ("predictive_equality", 5)
+    assert other.groups is KNOWN.groups
 
 
 @pytest.mark.parametrize(
@@ -170,5 +178,5 @@ def test_rates_among_people_of_a_label_are_not_asked_of_rows_without_labels():
 )
 def test_a_path_is_of_its_own_groups_alone(asked, parameter):
     with pytest.raises(ValueError, match=f"{parameter} must be .*; leave it out") as caught:
-        again(KNOWN, asked, fixed=True)
+        KNOWN.on_path(asked, OneBatch(Batch(X, y, SEX)), rows="the rows")
     assert caught.value.parameter == parameter

@@ -90,14 +90,6 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """The index of the favourable class."""
         return check_favorable(classes, self.favorable)
 
-    def _check_given(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """X and y as they can be cut into parts."""
-        check_table(X)
-        check_at_hand("y", y)
-        (X,), (y,) = indexable(X), indexable(y)
-        validate_data(self, X, skip_check_array=True)
-        return X, y
-
     def _read(
         self,
         X: Any,
@@ -108,7 +100,10 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         coding: Coding | None = None,
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``; by default they are of two groups and two labels."""
-        X, y = self._check_given(X, y)
+        check_table(X)
+        check_at_hand("y", y)
+        (X,), (y,) = indexable(X), indexable(y)
+        validate_data(self, X, skip_check_array=True)
         if coding is None:
             classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
             coding = Coding(classes, self._favorable(classes), read_two_groups(sensitive_features))

@@ -97,7 +97,7 @@ class Bounds:
     @property
     def looser(self) -> str:
         """What to allow where it is too strict, in words."""
-        return "larger epsilon" if self.ratio is None else "smaller ratio"
+        return name_looser(self.ratio)
 
     @property
     def bound(self) -> str:
@@ -127,6 +127,11 @@ class Bounds:
         if self.ratio is not None:
             return counts.ratio_limits(self.ratio, self.confidence)
         return counts.limits(self.confidence) - self.value
+
+
+def name_looser(ratio: float | None) -> str:
+    """What to allow where a bound on the difference, or on this ratio, is too strict, in words."""
+    return "larger epsilon" if ratio is None else "smaller ratio"
 
 
 def check_one_bound(epsilon: Any, ratio: Any) -> None:

@@ -235,7 +235,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         )
         self._check_confidence(bounds, sample_weight)
         classes = self._check_model()
-        X, y = self._check_given(X, y)
         rows = OneBatch(Batch(X, y, sensitive_features, sample_weight))
         compared = comparison.resolve(classes, comparison.survey(rows, rows=ROWS_GIVEN))
         given = self._read(X, y, sensitive_features, sample_weight, fit_params, compared.coding)

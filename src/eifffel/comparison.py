@@ -68,8 +68,8 @@ class Comparison:
 
     def or_else(self, other: "Comparison") -> "Comparison":
         """The same, with what was not said as another comparison has it."""
-        said = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(other, **{name: value for name, value in said.items() if value is not None})
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(other, **{name: value for name, value in own.items() if value is not None})
 
     def survey(self, given: Batches, *, rows: str, verbose: int = 0) -> Survey:
         """What rows hold that is compared; ``rows`` names them in errors."""
@@ -185,8 +185,24 @@ class Compared:
             return self
         return self.name_privileged(int(self.constraint.find_advantage(favorable, totals)[0] > 0))
 
-    def ask_again(self, asked: Comparison, given: Batches, *, rows: str, fixed: bool) -> tuple["Compared", bool]:
-        """What is compared where a model was edited for this comparison, and rows are measured by themselves.
+    def on_path(self, asked: Comparison, given: Batches, *, rows: str) -> "Compared":
+        """What is compared on rows that a path of this comparison is measured on; its groups stay as they are.
+
+        Parameters
+        ----------
+        asked : Comparison
+            What is to be compared otherwise: rates may be.
+        given : Batches
+            The rows, which ``rows`` names in errors.
+        """
+        self._check_same_groups(asked)
+        survey = replace(asked, missing=self.groups.missing).survey(given, rows=rows)
+        self._check_same_favorable(asked, survey)
+        constraint = self._bound_again(asked, self.groups, same=True, labelled=survey.labels is not None)
+        return replace(self, constraint=constraint)
+
+    def on_rows(self, asked: Comparison, given: Batches, *, rows: str) -> tuple["Compared", bool]:
+        """What is compared on rows by a model that was edited for this comparison.
 
         Parameters
         ----------
@@ -194,28 +210,22 @@ class Compared:
             What is to be compared otherwise.
         given : Batches
             The rows, which ``rows`` names in errors.
-        fixed : bool
-            Whether groups must be told apart as they were, for a path is of these alone.
 
         Returns
         -------
         tuple of Compared and bool
             With whether people are told apart as for the edit, so that its bound is about them.
         """
-        if fixed:
-            self._check_same_groups(asked)
         # The edit knew what to do with rows without a group, if there were any.
-        missing = self.groups.missing if asked.missing in (None, ERROR) else asked.missing
+        missing = self.groups.missing if asked.missing in (None, ERROR) else str(asked.missing)
         survey = replace(asked, missing=missing).survey(given, rows=rows)
         self._check_same_favorable(asked, survey)
-        groups = self.groups if fixed else replace(self.groups, missing=str(missing))
-        same, alike = fixed, fixed or self._is_alike(asked, groups, survey)
-        if alike and not fixed:
-            named = groups if asked.privileged is None else groups.find_privileged(asked.privileged)
-            same = named.privileged == groups.privileged
+        groups = replace(self.groups, missing=missing)
+        same = self._is_alike(asked, groups, survey)
+        if same and asked.privileged is not None:
+            same = groups.find_privileged(asked.privileged).privileged == groups.privileged
+            asked = asked if same else replace(asked, combine=groups.combine, missing=groups.missing)
         if not same:
-            if alike:
-                asked = replace(asked, combine=groups.combine, missing=groups.missing)
             groups = asked.find_groups(asked.survey(given, rows=rows))
         constraint = self._bound_again(asked, groups, same=same, labelled=survey.labels is not None)
         return replace(self, groups=groups, constraint=constraint), same

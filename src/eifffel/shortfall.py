@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from scipy.stats import norm
 
-from eifffel.bounds import Bounds
+from eifffel.bounds import Bounds, name_looser
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.objective import Objective, name_loss
 from eifffel.path_counts import PathCounts
@@ -104,7 +104,7 @@ def say_shortfall(chosen: Chosen) -> str:
     """A shortfall in words: the same in a warning, on a page and in a terminal."""
     short = chosen.shortfall
     assert short is not None
-    bound = "larger epsilon" if chosen.ratio is None else "smaller ratio"
+    bound = name_looser(chosen.ratio)
     first, safest = short.steps
     if short.kind == ALPHA:
         upto = "on" if short.at_the_end else f"to {safest}"

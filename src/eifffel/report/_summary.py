@@ -321,9 +321,9 @@ def _compare(
 ) -> tuple[Compared, bool]:
     """What is compared: as asked for, as in the edit of the model, or the usual; and whether it is as in the edit."""
     if path is not None:
-        return path.comparison.ask_again(asked, given, rows=rows, fixed=True)
+        return path.comparison.on_path(asked, given, rows=rows), True
     if record is not None:
-        return read_compared(record).ask_again(asked, given, rows=rows, fixed=False)
+        return read_compared(record).on_rows(asked, given, rows=rows)
     return asked.resolve(find_classes(model, given.alone.y).tolist(), asked.survey(given, rows=rows)), False
 
 
