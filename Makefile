@@ -5,15 +5,15 @@ JOBS ?= 2
 OUT ?= output/reproduction
 MADE_DOCS = docs/_build docs/api/generated docs/gallery docs/made docs/sg_execution_times.rst
 
-.PHONY: help browser demo docs test lint types tests check check-rest check-files check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo docs test lint types tests check check-rest check-slow check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
 	@echo "make test       lint, types and tests"
 	@echo "make docs       the documentation, with every example run, into docs/_build/html"
 	@echo "make browser    install Chromium from Debian's packages, in which the reports are tested"
-	@echo "make check      make test, then damaged model files, the oldest supported versions, and without any extra"
-	@echo "make reproduce  the paper's experiments, into OUT=$(OUT)"
+	@echo "make check      make test, then what is slow, the oldest supported versions, and without any extra"
+	@echo "make reproduce  the paper's experiments, into OUT=$(OUT); QUICK=1, DATA=compas,bank or SEEDS=5 runs less"
 	@echo "make benchmark  time of the path as ratios to predict, fit and the literal algorithm"
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
 	@echo "make benchmark-boosted    shifted forests and boosted models beside thresholds per group, and what that costs"
@@ -47,7 +47,7 @@ types: .venv/dev/installed
 	$(BIN)/mypy
 
 tests: .venv/dev/installed
-	$(BIN)/pytest -n $(JOBS)
+	$(BIN)/pytest -n $(JOBS) -m "not slow"
 
 # Pages are in docs/_build/html. The examples of the gallery run, and a warning is an error.
 docs: .venv/dev/installed
@@ -56,12 +56,13 @@ docs: .venv/dev/installed
 
 check: test check-rest
 
-check-rest: docs check-files check-oldest check-no-extras
+check-rest: docs check-slow check-oldest check-no-extras
 
-# Stored models, damaged in thousands of ways, do not kill the process; make test tries 200 of them.
+# What takes long and seldom breaks: examples, pages in a browser, interrupts at many moments, the paper's experiments,
+# clusters, and thousands of damaged model files.
 DAMAGES ?= 2000
-check-files: .venv/dev/installed
-	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) tests/test_damaged_files.py
+check-slow: .venv/dev/installed
+	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) -m slow tests
 
 .venv/oldest/installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv .venv/oldest
@@ -70,17 +71,17 @@ check-files: .venv/dev/installed
 
 # What takes long and hardly depends on versions is tested with the newest alone: examples, on pages and in docstrings too, the paper's
 # experiments, what a browser shows, and of the command line all but its commands and their mistakes.
-NEWEST_ALONE = tests/experiments tests/test_examples.py tests/test_readme.py tests/report/test_browser.py tests/report/test_few_people.py \
+NEWEST_ALONE = tests/reproduction tests/test_examples.py tests/test_readme.py tests/report/test_browser.py tests/report/test_few_people.py \
 	$(filter-out tests/cli/test_commands.py tests/cli/test_mistakes.py,$(wildcard tests/cli/test_*.py))
 check-oldest: .venv/oldest/installed
-	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal tests $(addprefix --ignore ,$(NEWEST_ALONE))
+	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal -m "not slow" tests $(addprefix --ignore ,$(NEWEST_ALONE))
 
 # Not editable: what users install is what is tested.
 check-no-extras:
 	rm -rf .venv/no-extras
 	$(PYTHON) -m venv .venv/no-extras
 	.venv/no-extras/bin/pip install --quiet --disable-pip-version-check '.[test]'
-	.venv/no-extras/bin/pytest -n $(JOBS) tests
+	.venv/no-extras/bin/pytest -n $(JOBS) -m "not slow" tests
 
 benchmark: .venv/dev/installed
 	$(BIN)/python benchmarks/core.py --out docs/results/core_benchmark.md
@@ -114,8 +115,9 @@ benchmark-upwards: .venv/dev/installed
 benchmark-settings: .venv/dev/installed
 	$(BIN)/python benchmarks/forest_settings.py --out docs/results/forest_settings.md
 
+# Finished runs in OUT are kept, and the same command goes on from there.
 reproduce: .venv/dev/installed
-	$(BIN)/eifffel reproduce --out $(OUT)
+	PYTHONPATH=benchmarks $(BIN)/python -m reproduction --out $(OUT)$(if $(DATA), --data $(DATA))$(if $(SEEDS), --seeds $(SEEDS))$(if $(QUICK), --quick)
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis output $(MADE_DOCS)

@@ -2,7 +2,7 @@
 
     python benchmarks/baselines.py [--seeds N] [--out FILE]
 
-Splits and forests are those of `eifffel reproduce`, sensitive column among the features; the data come from the folder
+Splits and forests are those of `make reproduce`, sensitive column among the features; the data come from the folder
 that EIFFFEL_DATA names, or are downloaded. Randomised methods are measured by their expected rates, so that no draw
 adds noise.
 """
@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from tqdm.auto import tqdm
@@ -26,10 +25,11 @@ from eifffel.baselines import (
     RejectOption,
     Reweighing,
 )
-from eifffel.experiments import EXPERIMENTS, PRINTED
-from eifffel.experiments._protocol import EOP, PLAIN, WITH, Experiment
-from eifffel.experiments._runs import Split, grow_plain, split_rows
 from eifffel.metrics import METRICS
+from page import VERSIONS, save, say
+from reproduction.printed import PRINTED
+from reproduction.protocol import EOP, EXPERIMENTS, PLAIN, WITH, Experiment
+from reproduction.runs import RunSplit, grow_plain, split_people
 
 VARIANTS = {
     "equalized odds": lambda model: EqualizedOdds(model),
@@ -41,7 +41,7 @@ CHOSEN_ON = ("training rows", "held-out rows")
 MEASURES = ("accuracy", "balanced_accuracy", "discrimination")
 
 
-def run(experiment: Experiment, split: Split, seed: int) -> Iterator[tuple[str, list[float]]]:
+def run(experiment: Experiment, split: RunSplit, seed: int) -> Iterator[tuple[str, list[float]]]:
     """Every method on one split: accuracy, balanced accuracy and discrimination on its test rows."""
     X_test, _, group_test = split.rows(split.test)
     totals = split.count(np.ones(len(split.test)))
@@ -140,7 +140,7 @@ def main() -> None:
         people = experiment.fetch()
         rows: dict[str, list[list[float]]] = defaultdict(list)
         for seed in tqdm(range(options.seeds), desc=name, leave=False):
-            for method, values in run(experiment, split_rows(people, WITH, seed), seed):
+            for method, values in run(experiment, split_people(people, WITH, seed), seed):
                 rows[method].append(values)
         found[name] = {method: np.array(values) for method, values in rows.items()}
         table(name, found[name])

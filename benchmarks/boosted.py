@@ -19,7 +19,6 @@ import catboost
 import lightgbm
 import numpy as np
 import xgboost
-from page import VERSIONS, save, say
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 
@@ -27,14 +26,14 @@ from eifffel import ConstraintNotMetWarning, IndistinctGroupsWarning, trace_path
 from eifffel.baselines import GroupThresholds
 from eifffel.constraints import make_constraint
 from eifffel.datasets import make_biased_classification
-from eifffel.experiments import EXPERIMENTS
-from eifffel.experiments._protocol import FEATURES
-from eifffel.experiments._runs import Split, grow_plain, split_rows
 from eifffel.leaves.placing import PlacedRows
 from eifffel.metrics import METRICS, discrimination
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import Groups
 from eifffel.strategies import ShiftOrder, _shift
+from page import VERSIONS, save, say
+from reproduction.protocol import EXPERIMENTS, FEATURES
+from reproduction.runs import RunSplit, grow_plain, split_people
 
 EPSILON = 0.01
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
@@ -91,7 +90,7 @@ BOOSTED: dict[str, Callable[[int, float | None], Any]] = {
 FOREST = "RandomForest"
 
 
-def train(model: str, name: str, split: Split, seed: int) -> Any:
+def train(model: str, name: str, split: RunSplit, seed: int) -> Any:
     """A model of 200 trees, or the forest of the reproduction, on three quarters of the training rows."""
     if model == FOREST:
         settings = {"random_state": seed, "n_jobs": N_JOBS, "n_estimators": 100}
@@ -121,7 +120,7 @@ class Measured:
         return float(points.mean()), float(points.std(ddof=1) / np.sqrt(len(points))) if len(points) > 1 else np.nan
 
 
-def decide_blindly(split: Split, model: Any, seed: int) -> np.ndarray:
+def decide_blindly(split: RunSplit, model: Any, seed: int) -> np.ndarray:
     """The rule that shifting approaches, without leaves: a classifier of its own tells how likely the group is.
 
     ``score - lambda * weight`` with the expected weight of a row in the discrimination, and the first lambda that
@@ -152,7 +151,7 @@ def compare(name: str, features: str, model: str, n_seeds: int) -> Measured:
     people = experiment.fetch()
     measured = Measured()
     for seed in range(n_seeds):
-        split = split_rows(people, features, seed)
+        split = split_people(people, features, seed)
         totals = split.count(np.ones(len(split.test)))
         X, y, group = split.rows(split.fitted_on)
         held_out, tested = split.rows(split.held_out), split.rows(split.test)
@@ -250,7 +249,7 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
     """The ways to fit a direction that were tried, the product's last."""
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
-    target = _shift.weigh_rows(rows, _shift.weigh_cells(view, placed, PARITY, None, None, N_JOBS)[0])
+    target = _shift.weigh_rows(rows, _shift.find_cell_weights(view, placed, PARITY, None, None, N_JOBS)[0])
     squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight, target, N_JOBS)
     yield "shrunk means of leaves", squares._spread(weight * target) / (squares.rows_of_leaf + 5) / view.n_trees
     stages = np.zeros(view.n_leaves)
@@ -290,7 +289,7 @@ def report_directions(n_seeds: dict[str, int]) -> None:
             for model in ("LightGBM", FOREST):
                 measured = Measured()
                 for seed in range(seeds):
-                    split = split_rows(people, features, seed)
+                    split = split_people(people, features, seed)
                     totals = split.count(np.ones(len(split.test)))
                     fitted = train(model, name, split, seed)
                     view = view_ensemble(fitted)
@@ -350,7 +349,7 @@ def report_cost(n_rows: int, repeats: int) -> None:
     say()
     say("| model | path / training | writing and checking one step / training |")
     say("|---|---|---|")
-    split = split_rows(EXPERIMENTS["adult"].fetch(), "with", 0)
+    split = split_people(EXPERIMENTS["adult"].fetch(), "with", 0)
     X, y, group = split.rows(split.fitted_on)
     makers = {**BOOSTED, "GradientBoosting": lambda seed, _: GradientBoostingClassifier(n_estimators=N_TREES)}
     makers["RandomForest, unlimited"] = lambda seed, _: RandomForestClassifier(100, n_jobs=N_JOBS, random_state=seed)

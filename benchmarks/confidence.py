@@ -21,22 +21,22 @@ import joblib
 import matplotlib
 import numpy as np
 from fairlearn.postprocessing import ThresholdOptimizer
-from page import VERSIONS, save, say
 from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from eifffel import ConstraintNotMetWarning, FairnessPath, IndistinctGroupsWarning, Selection, trace_path, view_ensemble
-from eifffel._writing import write_whole
+from eifffel._utils.writing import write_whole
 from eifffel.constraints import make_constraint
 from eifffel.datasets import fetch_adult, make_biased_classification
 from eifffel.intervals import difference_limit, score_limit
 from eifffel.leaves.placing import PlacedRows
-from eifffel.measuring import StepCounts
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import Groups
+from eifffel.selection.measure import StepCounts
 from eifffel.strategies import ShiftOrder
+from page import VERSIONS, save, say
 
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
 PARITY = make_constraint("demographic_parity", GROUPS)
@@ -179,7 +179,7 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
         )
         order = path.order.on_rows(view, part.index)
         counts = StepCounts.of(order, view, part, 1, 0).path_counts(part.name, PARITY)
-        chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, at_hand=None, known=False)
+        chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, rows_to_check=None, known=False)
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):
                 start, pull = _lines(people, path)
@@ -416,7 +416,7 @@ def main() -> None:
         say()
         before = people.paths["leaf"]
         say(
-            f"As it came, the forest has discrimination {before.discrimination[0]:.3f} and accuracy "
+            f"The original forest has discrimination {before.discrimination[0]:.3f} and accuracy "
             f"{before.accuracy[0]:.4f} in the population."
         )
         say()

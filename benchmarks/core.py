@@ -19,14 +19,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.utils import Bunch
 
 from eifffel import DiscriminationAwareForestClassifier, trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.ensembles import EnsembleView
-from eifffel.experiments import EXPERIMENTS
+from page import VERSIONS, save, say
+from reproduction.protocol import EXPERIMENTS
 
 N_JOBS = 2
 

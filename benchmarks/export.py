@@ -19,7 +19,6 @@ import onnxruntime
 import xgboost
 from onnxmltools.convert.lightgbm.operator_converters.LightGbm import convert_lightgbm
 from onnxmltools.convert.xgboost.operator_converters.XGBoost import convert_xgboost
-from page import VERSIONS, save, say
 from skl2onnx import convert_sklearn, update_registered_converter
 from skl2onnx.common.data_types import FloatTensorType
 from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
@@ -30,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eifffel import to_onnx, trace_path
 from eifffel.datasets import make_biased_classification
+from page import VERSIONS, save, say
 
 N_TREES = 50
 N_TRAINED = 5000
@@ -126,7 +126,7 @@ def main() -> None:
         f"with themselves on {arguments.rows:,} rows of float64: labels that differ, the largest difference of a "
         f"probability, and time of onnxruntime as a ratio to `predict_proba` (one thread each, best of {REPEATS}). "
         "*Library*: skl2onnx, onnxmltools for LightGBM and XGBoost, CatBoost's own. *eifffel*: `eifffel.to_onnx`. Each "
-        "model as it came and, in a second line, edited for epsilon 0.05."
+        "original model and, in a second line, edited for epsilon 0.05."
     )
     say()
     say("| model | library: labels | probability | time | eifffel: labels | probability | time |")

@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from page import VERSIONS, save, say
 from sklearn.utils import Bunch
 from tqdm.auto import tqdm
 
-from eifffel.experiments import EXPERIMENTS, PRINTED
-from eifffel.experiments._protocol import PLAIN, WITH, Experiment
-from eifffel.experiments._runs import grow_plain, split_rows
 from eifffel.metrics import METRICS
+from page import VERSIONS, save, say
+from reproduction.printed import PRINTED
+from reproduction.protocol import EXPERIMENTS, PLAIN, WITH, Experiment
+from reproduction.runs import grow_plain, split_people
 
 CANDIDATES = {
     "adult": [
@@ -43,7 +43,7 @@ MEASURES = ("accuracy", "balanced_accuracy", "discrimination")
 
 
 def measure(experiment: Experiment, people: Bunch, seed: int) -> list[float]:
-    split = split_rows(people, WITH, seed)
+    split = split_people(people, WITH, seed)
     forest = grow_plain(experiment, split, split.train, n_estimators=100, random_state=seed, n_jobs=2)
     favorable, totals = split.count(forest.predict(split.X[split.test])), split.count(np.ones(len(split.test)))
     return [float(METRICS[metric](favorable, totals)) for metric in MEASURES]

@@ -6,7 +6,7 @@ from pathlib import Path
 import sklearn
 
 import eifffel
-from eifffel._writing import write_whole
+from eifffel._utils.writing import write_whole
 
 LINES: list[str] = []
 VERSIONS = f"eifffel {eifffel.__version__}, scikit-learn {sklearn.__version__}, Python {platform.python_version()}"

@@ -20,12 +20,12 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
-from page import VERSIONS, save, say
 from sklearn.ensemble import RandomForestClassifier
 
 from eifffel import trace_path
-from eifffel.rows.columns import Named
+from eifffel.rows.columns import Features, TableColumns
 from eifffel.rows.parquet import read_parquet
+from page import VERSIONS, save, say
 
 N_FEATURES, DEPTH, N_JOBS, TRAINING_ROWS, ROWS_PER_FILE = 10, 12, 2, 100_000, 1_000_000
 ROWS, TREES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000), (50, 100, 200, 400, 800)
@@ -86,7 +86,8 @@ def measure_one(mode: str, model: Path, folder: Path) -> dict[str, float]:
     before, begin = forget_peak(), time.perf_counter()
     found: dict[str, float] = {}
     if mode == "predict":
-        batches = read_parquet([folder], Named("label", ("group",), None, tuple(FEATURES), N_FEATURES))
+        named = TableColumns("label", ("group",), None, Features(tuple(FEATURES), N_FEATURES))
+        batches = read_parquet([folder], named)
         found["favorable"] = sum(int(forest.predict(batch.X).sum()) for batch in batches)
     elif mode == "memory":
         frame = pd.read_parquet(folder)
@@ -107,8 +108,6 @@ def measure_cluster(forest: Any, folder: Path) -> dict[str, float]:
     import dask.dataframe as dd
     from dask.distributed import Client, LocalCluster
 
-    import eifffel.dask
-
     with (
         LocalCluster(
             n_workers=N_JOBS,
@@ -121,10 +120,10 @@ def measure_cluster(forest: Any, folder: Path) -> dict[str, float]:
     ):
         forest.set_params(n_jobs=1)
         few = dd.from_pandas(draw(2000, 0), npartitions=2)
-        eifffel.dask.trace_path(forest, few, "label", sensitive_features="group", strategy="leaf")
+        trace_path(forest, few, "label", sensitive_features="group", strategy="leaf")
         before = forget_peak() + sum(client.run(forget_peak).values())
         rows, begin = dd.read_parquet(folder, split_row_groups=4), time.perf_counter()
-        path = eifffel.dask.trace_path(forest, rows, "label", sensitive_features="group", strategy="leaf")
+        path = trace_path(forest, rows, "label", sensitive_features="group", strategy="leaf")
         spent = time.perf_counter() - begin
         memory = peak() + sum(client.run(peak).values()) - before
         checksum = float(np.dot(path.counts.favorable.sum(axis=(1, 2)) % 9973, np.arange(path.n_steps + 1) % 97))

@@ -20,13 +20,13 @@ import numpy as np
 import pandas as pd
 from fairlearn.reductions import DemographicParity, ErrorRate, ExponentiatedGradient
 from joblib import Parallel, delayed
-from page import VERSIONS, save, say, table
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
 from eifffel import trace_path
-from eifffel._writing import write_whole
+from eifffel._utils.writing import write_whole
 from eifffel.datasets import fetch_adult, fetch_bank, fetch_compas
+from page import VERSIONS, save, say, table
 
 EPSILON = 0.05
 # Groups with fewer selection rows are listed, and not bounded.
@@ -112,7 +112,7 @@ def forest(case: Case, seed: int, **more: Any) -> RandomForestClassifier:
 
 
 def run_eifffel(name: str, features: str, seed: int) -> dict[str, Any]:
-    """The forest as it came, and all strategies: at EPSILON, and along their path."""
+    """The original forest, and all strategies: at EPSILON, and along their path."""
     case, (X, y, group) = CASES[name], load(name, features)
     train, held_out, test = split(y, seed)
     counts = pd.Series(group[held_out]).value_counts()
@@ -235,7 +235,7 @@ def report(name: str, runs: list[tuple[dict[str, Any], dict[str, Any]]]) -> list
             ]
         )
 
-    row("as it came", [run["before"] for run in own], None, "")
+    row("original model", [run["before"] for run in own], None, "")
     for strategy in STRATEGIES:
         met = f"{sum(run[strategy]['met'] for run in own)} of {len(own)}"
         row(

@@ -15,14 +15,13 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from page import VERSIONS, save, say
 from sklearn.utils import Bunch
 
 from eifffel import FairnessPath, trace_path, view_ensemble
-from eifffel.experiments import EXPERIMENTS
-from eifffel.experiments._protocol import WITHOUT
-from eifffel.experiments._runs import Split, grow_plain, split_rows
 from eifffel.metrics import METRICS
+from page import VERSIONS, save, say
+from reproduction.protocol import EXPERIMENTS, WITHOUT
+from reproduction.runs import RunSplit, grow_plain, split_people
 
 EPSILON = 0.05
 N_TREES = 100
@@ -35,7 +34,7 @@ CASES = {
 CLIPPED = "up, clipped"
 
 
-def train(kind: str, name: str, split: Split, seed: int) -> Any:
+def train(kind: str, name: str, split: RunSplit, seed: int) -> Any:
     X, y, _ = split.rows(split.fitted_on)
     if kind == "forest":
         settings = {"n_estimators": N_TREES, "min_samples_leaf": 5, "random_state": seed, "n_jobs": N_JOBS}
@@ -45,7 +44,7 @@ def train(kind: str, name: str, split: Split, seed: int) -> Any:
     return model.fit(X, y)
 
 
-def trace_all(model: Any, strategy: str, split: Split) -> Iterator[tuple[str, FairnessPath]]:
+def trace_all(model: Any, strategy: str, split: RunSplit) -> Iterator[tuple[str, FairnessPath]]:
     """Paths in both directions, and along the free one with its positive part left out."""
     X, y, group = split.rows(split.fitted_on)
     for direction in ("any", "up"):
@@ -68,18 +67,18 @@ def trace_all(model: Any, strategy: str, split: Split) -> Iterator[tuple[str, Fa
 
 
 def measure(name: str, people: Bunch, seed: int) -> Iterator[tuple[str, str, dict[str, float]]]:
-    split = split_rows(people, WITHOUT, seed)
+    split = split_people(people, WITHOUT, seed)
     X, _, _ = split.rows(split.test)
     for case, (kind, strategy) in CASES.items():
         model = train(kind, name, split, seed)
         before = model.predict(X) == 1
-        yield case, "as it came", describe(name, split, before, before)
+        yield case, "original model", describe(name, split, before, before)
         for direction, path in trace_all(model, strategy, split):
             after = path.model_at(path.select(epsilon=EPSILON).step).predict(X) == 1
             yield case, direction, describe(name, split, before, after)
 
 
-def describe(name: str, split: Split, before: np.ndarray, after: np.ndarray) -> dict[str, float]:
+def describe(name: str, split: RunSplit, before: np.ndarray, after: np.ndarray) -> dict[str, float]:
     favorable, totals = split.count(after), split.count(np.ones(len(after)))
     return {
         "accuracy": 100 * float(METRICS[EXPERIMENTS[name].objective](favorable, totals)),

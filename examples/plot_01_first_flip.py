@@ -2,8 +2,8 @@
 A first flip
 ============
 
-One small tree, one flipped leaf, and the arithmetic of it by hand. To flip a leaf is to swap what it decides: people
-in it who were refused are granted what they asked for, or the other way round. All else of the tree stays as it is.
+One small tree, one flipped leaf, and the arithmetic of it by hand. To flip a leaf is to reverse its decision: people in
+it who were refused are granted the loan, or the other way round. The rest of the tree stays the same.
 """
 
 import matplotlib.pyplot as plt
@@ -16,9 +16,9 @@ from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 
 # %%
-# Applicants for a loan are drawn, of whom the tree sees two columns: their income, and the hours that they work. Income
-# is alike in both groups. Hours are not: women work fewer of them in these data, and past decisions favoured men. The
-# group itself is not among the features.
+# We draw applicants for a loan. The tree sees two columns: their income, and the hours that they work. Both groups have
+# similar incomes, but women work fewer hours in these data, and past decisions favoured men. The group itself is not
+# among the features.
 
 NAMES = ["income", "hours_per_week"]
 
@@ -33,9 +33,9 @@ X, y, gender = draw_people(400, seed=0)
 tree = DecisionTreeClassifier(max_depth=3, min_samples_leaf=20, random_state=0).fit(X, y)
 
 # %%
-# :func:`~eifffel.trace_path` puts all flips that lower the difference between the groups into an order, best first.
-# Here we look at the first alone: the leaf as a rule, and how many of these people are in it by group and label. (Where
-# somebody's value is missing, the rule says whether they fall into the leaf; here nobody's is.)
+# :func:`~eifffel.trace_path` puts all flips that lower the difference between the groups in order, best first. Here we
+# look only at the first: the leaf as a rule, and how many people are in it by group and label. (The rule also says
+# whether people with a missing value fall into the leaf; here no value is missing.)
 
 path = trace_path(tree, X, y, sensitive_features=gender, strategy="leaf")
 leaf, rule = path.flips(1)[0], path.rules(1, NAMES)[0]
@@ -44,10 +44,10 @@ for cell in path.cell_names:
     print(f"{cell:>26} {leaf[cell]:>3}")
 
 # %%
-# These counts give what the flip changes. *Discrimination* is the share of men who are granted the loan minus that of
-# women. The leaf refused, and after the flip it grants: the share of men rises by the men in the leaf over all men,
-# that of women by the women in it over all women. Accuracy gains the people in the leaf whose label is favourable and
-# loses the others.
+# These counts determine what the flip changes. *Discrimination* is the share of men who are granted the loan minus that
+# of women. Before the flip the leaf refuses, and after it the leaf grants. The share of men rises by the men in the
+# leaf divided by all men, and that of women by the women in it divided by all women. Accuracy gains the people in the
+# leaf whose label is favourable and loses the others.
 
 men, women = (leaf[f"{role}_favorable"] + leaf[f"{role}_unfavorable"] for role in ("privileged", "unprivileged"))
 by_hand = men / (gender == "man").sum() - women / (gender == "woman").sum()
@@ -59,9 +59,9 @@ print("the path: discrimination {:+.4f}, accuracy {:+.4f}".format(*found))
 assert np.allclose(found, (by_hand, gained))
 
 # %%
-# Both are of the people that the tree was trained on. The flip has a price: the tree is less accurate by what is
+# Both numbers refer to the people that the tree was trained on. The flip has a price: the tree loses the accuracy
 # printed above. No other flip of this tree lowers discrimination by as much for each point of accuracy, so it comes
-# first. In the picture its leaf is outlined.
+# first. The picture outlines its leaf.
 
 incomes, hours = np.meshgrid(np.linspace(8, 90, 300), np.linspace(22, 58, 300))
 points = np.column_stack([incomes.ravel(), hours.ravel()])
@@ -81,17 +81,17 @@ def draw_decisions(ax, model, title):
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.8), layout="constrained")
 inside = points[rule.matches(points)]
 corner, size = inside.min(axis=0), np.ptp(inside, axis=0)
-for ax, step, when in zip(axes, (0, 1), ("as it came", "one leaf flipped"), strict=True):
+for ax, step, when in zip(axes, (0, 1), ("original model", "one leaf flipped"), strict=True):
     measured = f"discrimination {path.discrimination[step]:.3f}, accuracy {path.accuracy[step]:.3f}"
     draw_decisions(ax, path.model_at(step), f"Tree, {when}\n{measured}")
     ax.add_patch(Rectangle(corner, *size, fill=False, linewidth=3))
 _ = fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, title="Granted where shaded")
 
 # %%
-# A forest averages its trees, so that one flip moves the score of the people in a leaf only a little. Many are needed,
-# and the order is the same: always the best leaf of the tree that discriminates most. How many is chosen on other
-# people than those that the forest was trained on, here so that discrimination is at most 0.05 for them. They are also
-# those that the numbers are of; the first 400 people are drawn again.
+# A forest averages its trees, so one flip moves the score of the people in a leaf only a little. It takes many flips,
+# in the same order: always the best leaf of the tree that discriminates most. Their number is chosen on people whom the
+# forest was not trained on, here so that discrimination is at most 0.05 for them. The numbers below also refer to these
+# people; the picture shows the first 400 people again.
 
 training, others = draw_people(4000, seed=1), draw_people(4000, seed=2)
 forest = RandomForestClassifier(50, min_samples_leaf=20, random_state=0).fit(*training[:2])
@@ -101,10 +101,10 @@ n_leaves = sum(member.get_n_leaves() for member in forest.estimators_)
 print(f"{path.n_flips(choice.step):,} of {n_leaves:,} leaves flipped; accuracy falls by {choice.accuracy_drop:.4f}")
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
-for ax, step, when in zip(axes, (0, choice.step), ("as it came", "flipped for epsilon 0.05"), strict=True):
+for ax, step, when in zip(axes, (0, choice.step), ("original model", "flipped for epsilon 0.05"), strict=True):
     measured = f"discrimination {path.discrimination[step]:.3f}, accuracy {path.accuracy[step]:.3f}"
     draw_decisions(ax, path.model_at(step), f"Forest, {when}\n{measured}")
 
 # %%
-# The border has turned upright: the edited forest decides by income nearly alone, as it would have to if hours told of
-# the group and of nothing else. No group was asked for to predict, and none will be.
+# The border is now upright: the edited forest decides almost by income alone, as it should if hours indicated the group
+# and nothing else. It needs nobody's group to predict.

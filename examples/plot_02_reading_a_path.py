@@ -2,8 +2,8 @@
 Reading a path
 ==============
 
-:func:`~eifffel.trace_path` gives a :class:`~eifffel.FairnessPath`: every step from the model as it came to all edits
-made, each measured on the rows that you name. This is how to read one, and how to choose a step of it.
+:func:`~eifffel.trace_path` returns a :class:`~eifffel.FairnessPath`: every step from the original model to the last
+edit, each measured on rows that you name. This example reads a path and chooses a step of it.
 """
 
 import matplotlib.pyplot as plt
@@ -14,8 +14,8 @@ from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 
 # %%
-# Three draws of people: the forest learns from the first, which also score its leaves; on the second each step is
-# measured, and one is chosen; the third come later, and have no part in either. The bound is set first: 0.05.
+# There are three draws of people. The first trains the forest and scores its leaves. On the second, every step is
+# measured and one is chosen. The third comes later and has no part in either. The bound is set first: 0.05.
 
 
 def draw_people(n, seed):
@@ -31,16 +31,16 @@ print(path)
 # %%
 # The whole trade-off
 # -------------------
-# Each point of the line is a model. The square is the forest as it came; to the left of it men and women are granted
-# loans at rates that are nearer to each other, and further down fewer decisions agree with the labels. The labels are
-# past decisions, which favoured men in these data: some of what counts as a loss of accuracy is not to repeat them.
+# Each point of the line is a model. The square is the original forest. To the left of it, the rates at which men and
+# women are granted loans are closer; further down, fewer decisions agree with the labels. The labels are past
+# decisions, which favoured men in these data, so part of the loss of accuracy comes from not repeating them.
 
 display = path.plot(epsilon=0.05)
 
 # %%
 # What a selection says
 # ---------------------
-# :meth:`~eifffel.FairnessPath.select` looks a step up. ``epsilon`` bounds the difference between the two groups' rates.
+# :meth:`~eifffel.FairnessPath.select` looks up a step. ``epsilon`` bounds the difference between the two groups' rates.
 
 choice = path.select(epsilon=0.05)
 print(f"step {choice.step}: {path.n_flips(choice.step):,} leaves flipped; met: {choice.met}")
@@ -52,7 +52,7 @@ print("  95% interval of it: {:.4f} to {:.4f}".format(*choice.interval))
 print(f"accuracy {choice.accuracy:.4f}, a drop of {choice.accuracy_drop:.4f}")
 
 # %%
-# Other bounds are look-ups too. Nothing is trained or counted again.
+# Other bounds are look-ups too, without new training or counting.
 
 print("epsilon  step  discrimination  accuracy    drop")
 for epsilon in (0.2, 0.15, 0.1, 0.05, 0.02, 0.01):
@@ -60,9 +60,9 @@ for epsilon in (0.2, 0.15, 0.1, 0.05, 0.02, 0.01):
     print(f"{epsilon:7}  {each.step:4}  {each.discrimination:14.4f}  {each.accuracy:8.4f}  {each.accuracy_drop:6.4f}")
 
 # %%
-# ``alpha`` limits the drop of accuracy as well. Read it off the picture, or off this: the smallest discrimination that
-# a drop of two points buys. Where both bounds cannot be met ``met`` is ``False``, a warning says so, and the step is
-# the nearest one that keeps ``alpha``.
+# ``alpha`` also limits the drop of accuracy. The picture, or the next lines, show the smallest discrimination that a
+# drop of two points buys. If no step meets both bounds, ``met`` is ``False``, a warning says so, and the step is the
+# nearest one that keeps ``alpha``.
 
 affordable = path.accuracy_drop <= 0.02
 print(f"smallest discrimination for a drop of at most 0.02: {np.abs(path.discrimination[affordable]).min():.4f}")
@@ -71,10 +71,11 @@ print(f"epsilon 0.1 and alpha 0.02 met: {path.select(epsilon=0.1, alpha=0.02).me
 # %%
 # A bound for other people
 # ------------------------
-# The step above keeps its bound on the selection rows by a hair. For the people that they were drawn from it breaks it
-# about every second time. With ``confidence`` a step is chosen that keeps it for them, and is wrong in at most one of
-# twenty draws of selection rows. It goes further, and costs more accuracy. This needs a bound that was set before
-# anybody looked at these rows, as 0.05 was here; a bound that was read off the picture has no such confidence.
+# The step above only just keeps its bound on the selection rows. For the people that they were drawn from, such a step
+# breaks the bound about every second time. With ``confidence`` the chosen step keeps the bound for them too, and is
+# wrong in about one of twenty draws of selection rows or fewer. It goes further, and costs more accuracy. This needs a
+# bound that was set before anybody looked at these rows, as 0.05 was here; a bound that was read off the picture has no
+# such confidence.
 
 sure = path.select(epsilon=0.05, confidence=0.95)
 print(f"step {sure.step} in place of {choice.step}: discrimination {sure.discrimination:.4f} on the selection rows,")
@@ -83,15 +84,15 @@ print(f"at most {sure.upper:.4f} with 95% confidence; accuracy {sure.accuracy:.4
 # %%
 # People who come later
 # ---------------------
-# :meth:`~eifffel.FairnessPath.measure` gives the same path on other rows. Its verdict says whether the bound still
+# :meth:`~eifffel.FairnessPath.measure` measures the same path on other rows. Its verdict says whether the bound still
 # holds there, and whether that may be chance.
 
 after = path.measure(*later)
 print(after.verdict(choice), after.verdict(sure), sep="\n\n")
 
 # %%
-# One draw says little of how often a bound is kept. Both paths in one picture show how far two draws of people can lie
-# apart: what was measured when the step was chosen, and what came of it.
+# One draw says little about how often a bound is kept. Both paths in one picture show how much two draws of people can
+# differ: the first chose the step, and the second shows the result.
 
 fig, ax = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
 path.plot(ax=ax, name="selection rows", selection=sure)

@@ -2,8 +2,8 @@
 A LightGBM model in a pipeline
 ==============================
 
-A pipeline was trained somewhere else and came as a file. It takes a pandas frame with a column of categories, and ends
-in a LightGBM model. It is brought within a bound without training anything, saved, and taken back to what it was.
+A pipeline was trained elsewhere and arrives as a file. It takes a pandas frame with a categorical column, and ends in a
+LightGBM model. We bring it within a bound without training anything, save it, and undo the edit.
 """
 
 import tempfile
@@ -34,8 +34,8 @@ def draw_people(n, seed):
 # %%
 # Elsewhere
 # ---------
-# This stands for whoever trained the model. The group is not among the columns. :func:`eifffel.save` writes a skops
-# file, which holds no pickle; a file that was written by ``skops.io.dump`` itself does as well.
+# This part stands for the people who trained the model. The group is not among the columns. :func:`eifffel.save` writes
+# a skops file, which holds no pickle; a file written by ``skops.io.dump`` works as well.
 
 work = tempfile.TemporaryDirectory()
 folder = Path(work.name)
@@ -51,10 +51,10 @@ eifffel.save(Pipeline([("columns", columns), ("model", booster)]).fit(table, gra
 # %%
 # Here
 # ----
-# :func:`eifffel.load` refuses any type that is not on a published list. The rows go into :func:`~eifffel.trace_path` as
-# they go into the pipeline. Leaves of a boosted model are corrections to the trees before them, so they are not flipped
-# but shifted, all of them a little, which ``strategy="auto"`` knows. The bound is 0.05, to be kept with 95% confidence
-# for people like the 6,000 on whom it is chosen.
+# :func:`eifffel.load` refuses any type that is not on a published list. :func:`~eifffel.trace_path` takes the same rows
+# as the pipeline. Leaves of a boosted model are corrections to the trees before them, so ``strategy="auto"`` does not
+# flip but shifts them, all of them a little. The bound is 0.05, to be kept with 95% confidence for people like the
+# 6,000 on whom the step is chosen.
 
 model = eifffel.load(folder / "model.skops")
 held_out = draw_people(6000, seed=1)
@@ -63,13 +63,13 @@ choice = path.select(epsilon=0.05, confidence=0.95)
 fair = path.model_at(choice)
 print(path)
 print(f"step {choice.step}, met: {choice.met}; discrimination {choice.discrimination:.4f}, at most {choice.upper:.4f}")
-print(f"accuracy {choice.accuracy:.4f}, which is {choice.accuracy_drop:.4f} less than that of the model as it came")
+print(f"accuracy {choice.accuracy:.4f}, which is {choice.accuracy_drop:.4f} less than that of the original model")
 
 # %%
 # What came out
 # -------------
-# A plain pipeline of the same steps. No class in it is eifffel's. Its trees split where they did; only the values of
-# leaves are others.
+# The result is a plain pipeline of the same steps, without any class of eifffel. Its trees have the same splits; only
+# the values of leaves differ.
 
 before, after = (each[-1].booster_.trees_to_dataframe() for each in (model, fair))
 print([type(step).__module__ + "." + type(step).__name__ for _, step in fair.steps])
@@ -81,7 +81,7 @@ print(f"splits are the same: {same}; {(moved != 0).sum():,} of {leaves.sum():,} 
 # %%
 # Saved, and undone
 # -----------------
-# The record of the edit travels in the file. :func:`eifffel.undo` gives the model as it was, to the last bit.
+# The file contains the record of the edit. :func:`eifffel.undo` gives the original model, to the last bit.
 
 eifffel.save(fair, folder / "fair.skops")
 loaded = eifffel.load(folder / "fair.skops")
@@ -92,12 +92,12 @@ print(path.measure(*later).verdict(choice))
 work.cleanup()
 
 # %%
-# The picture has the 6,000 people who came later, of whom the verdict above is. A shift moves the scores of people
-# whose columns look like those of men down, and of others up, whatever their group: the pipeline does not know it.
+# The picture shows the 6,000 people of the verdict above, who came later. A shift lowers the scores of people whose
+# columns look like those of men, and raises those of others, whatever their group: the pipeline does not know it.
 
 fig, axes = plt.subplots(2, 1, figsize=(7.2, 4.8), layout="constrained", sharex=True, sharey=True)
 look = {"bins": np.linspace(0, 1, 41), "density": True, "histtype": "stepfilled", "linewidth": 1.5}
-for ax, each, title in zip(axes, (model, fair), ("as it came", "shifted"), strict=True):
+for ax, each, title in zip(axes, (model, fair), ("original model", "shifted"), strict=True):
     chance, granted = each.predict_proba(later[0])[:, 1], each.predict(later[0])
     for group, colour in (("woman", "C1"), ("man", "C0")):
         rows = later[2] == group

@@ -2,8 +2,8 @@
 An audit page
 =============
 
-From a model and rows that it has not seen to a page that can be shown to others, and to the tables that auditors ask
-for. The same tables are made of decisions that people made, without any model.
+This example turns a model, and rows that it has not seen, into a page for others and the tables that auditors ask for.
+It then makes the same tables from decisions of people, without any model.
 """
 
 import tempfile
@@ -26,8 +26,8 @@ def draw_people(n, seed):
 
 
 # %%
-# :class:`~eifffel.EiFFFeLClassifier` trains a forest, and chooses a step on a quarter of its rows, which it holds out.
-# It is audited on people who came later.
+# :class:`~eifffel.EiFFFeLClassifier` trains a forest, and chooses a step on a quarter of the rows, which it holds out.
+# We audit it on people who came later.
 
 table, granted, gender = draw_people(8000, seed=0)
 forest = RandomForestClassifier(50, min_samples_leaf=5, random_state=0)
@@ -36,7 +36,7 @@ clf.fit(table, granted, sensitive_features=gender)
 table, granted, gender = draw_people(8000, seed=1)
 
 # %%
-# Everything that a report says is plain data, counts and rates, and no rows of people.
+# A report consists of plain data, counts and rates, and contains no rows of people.
 
 about = {"owner": "credit team", "intended_use": "first look at loans", "data_source": "drawn by eifffel"}
 words = {"rows": "later applicants", "about": about}
@@ -47,8 +47,8 @@ print(summary.verdict.heading, summary.verdict.sentence, sep="\n")
 # %%
 # The page
 # --------
-# It is one file of HTML that needs no network, with a slider over every bound. A name that ends in ``.md`` or ``.json``
-# writes the same without pictures. These are its parts:
+# The page is one HTML file that needs no network, with a slider over every bound. A name that ends in ``.md`` or
+# ``.json`` writes the same without pictures. These are its parts:
 
 with tempfile.TemporaryDirectory() as folder:
     save_report(summary, Path(folder) / "audit.html")
@@ -59,15 +59,15 @@ print(*(line for line in render_markdown(summary).splitlines() if line.startswit
 # %%
 # The four-fifths table
 # ---------------------
-# A ratio never stands alone: it has an interval and a p-value. Four fifths is a rule of thumb, not a proof of anything.
+# Every ratio has an interval and a p-value. Four fifths is a rule of thumb, and proves nothing.
 
 print(render_table(summary, "four-fifths"))
 
 # %%
 # Decisions without a model
 # -------------------------
-# The labels of these data are what people decided. They are audited without a model, by two attributes and both at
-# once, in the layout of New York City's Local Law 144.
+# The labels of these data are decisions of people. We audit them without a model, by two attributes and their
+# intersection, in the layout of New York City's Local Law 144.
 
 age = np.where(table["age"] < 40, "under 40", "40 or more")
 decided = np.where(granted == 1, "granted", "refused")
@@ -76,10 +76,10 @@ by_people = summarize_decisions(decided, sensitive_features=groups, favorable="g
 print(render_table(by_people, "ll144"))
 
 # %%
-# The picture stands for the page. It has three ways of deciding about the same later applicants: as people did, by the
+# The picture summarises the page. It compares three ways of deciding about the same later applicants: by people, by the
 # forest, and by the edited forest. Bars are 95% intervals, and the band is the bound. The edit brings the rates
-# together by granting more to women and less to men. By the labels that is a loss of accuracy, which the verdict names;
-# the labels are the decisions on the left.
+# together by granting more loans to women and fewer to men. Measured by the labels, which are the decisions on the
+# left, that costs the accuracy that the verdict names.
 
 past = summarize_decisions(decided, sensitive_features=gender, favorable="granted")
 ways = {"people": (past, "after"), "forest": (summary, "before"), "edited forest": (summary, "after")}

@@ -19,7 +19,7 @@ import pandas as pd
 from dask.distributed import Client, LocalCluster
 from lightgbm import DaskLGBMClassifier
 
-import eifffel.dask
+from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 
 # %%
@@ -54,10 +54,10 @@ def train_edit_audit(client, folder):
     model.fit(training[features], training["hired"])
 
     names = {"y": "hired", "sensitive_features": "gender"}
-    path = eifffel.dask.trace_path(model, training, select_on=(held_out, "hired", "gender"), **names)
+    path = trace_path(model, training, select_on=(held_out, "hired", "gender"), **names)
     choice = path.select(epsilon=0.05, confidence=0.95)
     fair = path.model_at(choice)
-    audited = eifffel.dask.measure_path(path, later, **names)
+    audited = path.measure(later, **names)
     decided = later.map_partitions(lambda part: part.assign(decided=fair.predict(part[features])))
     return path, choice, fair, audited, decided.groupby("gender")["decided"].mean().compute()
 
@@ -79,9 +79,9 @@ if __name__ == "__main__":
     print(f"{type(fair).__name__} of {path.leaf_counts.counts.shape[0]:,} leaves, step {choice.step}")
     print("                      discrimination  accuracy")
     for name, found, step in (
-        ("held out, as it came", path, 0),
+        ("held out, original model", path, 0),
         ("held out, edited", path, choice.step),
-        ("later, as it came", audited, 0),
+        ("later, original model", audited, 0),
         ("later, edited", audited, choice.step),
     ):
         print(f"{name:>21} {found.discrimination[step]:>15.4f} {found.accuracy[step]:>9.4f}")

@@ -2,9 +2,9 @@
 A strategy of your own
 ======================
 
-A strategy says in which order leaves are edited. Everything else follows from the order: counts after every step,
-bounds, confidence, edited models, reports. Here is one in three lines, beside the two that flip leaves as the paper
-does.
+A strategy sets the order in which leaves are edited. Everything else follows from the order: counts after every step,
+bounds, confidence, edited models, reports. This example writes one in three lines, and compares it with the two that
+flip leaves as in the paper.
 """
 
 import matplotlib.pyplot as plt
@@ -17,28 +17,27 @@ from eifffel.report import summarize
 from eifffel.strategies import STRATEGIES, by_score, make_order
 
 # %%
-# The paper's leaf flipping goes to the tree that discriminates most, and takes the best leaf of that tree. What if the
-# best leaf of all comes first, in whatever tree it is? :func:`~eifffel.strategies.by_score` gives a strategy the scores
-# of all leaves, :class:`~eifffel.strategies.LeafScores`. Its ``order_trees`` has the flips of each tree, the best
-# first: ``leaf``, which leaves, and ``score``, by how much each lowers discrimination for the accuracy that it costs.
-# Put in another order, they are a strategy.
+# The paper's leaf flipping takes the best leaf of the tree that discriminates most. What if the best leaf of all trees
+# comes first? :func:`~eifffel.strategies.by_score` gives a strategy the scores of all leaves,
+# :class:`~eifffel.strategies.LeafScores`. Its ``order_trees`` has the flips of each tree, the best first: ``leaf``, the
+# leaves, and ``score``, how much each flip lowers discrimination for the accuracy that it costs. Another order of them
+# is a strategy.
 
 
 def order_best_first(scores, *, n_jobs=None):
-    """The best leaf first, in whatever tree it is."""
+    """Order the leaves of all trees by their scores, the best first."""
     trees = scores.order_trees(one_by_one=True, n_jobs=n_jobs)
     score = np.concatenate([tree.score for tree in trees])
     return make_order(scores, trees, np.argsort(-score, kind="stable"))
 
 
 # %%
-# One entry makes it known by its name. It then works with any number of groups, every constraint, and upwards only.
+# One entry registers it by name. It then works with any number of groups, every constraint, and ``direction="up"``.
 
 STRATEGIES["best first"] = by_score(order_best_first)
 
 # %%
-# All three are traced on the same rows. The forest learns from the first 4,000 people; steps are measured on 4,000
-# others.
+# We trace all three on the same rows. The first 4,000 people train the forest, and 4,000 others measure the steps.
 
 
 def draw_people(n, seed):
@@ -58,7 +57,7 @@ for name, path in paths.items():
     print(f"{name:>21} {path.n_flips(choice.step):7,}  {choice.discrimination:14.4f}  {choice.accuracy:8.4f}")
 
 # %%
-# Confidence, an edited model that was checked against the path, and a report come with it.
+# The new strategy also has confidence, an edited model that is checked against the path, and a report.
 
 path = paths["best first"]
 choice = path.select(epsilon=0.05, confidence=0.95)
@@ -67,14 +66,14 @@ summary = summarize(fair, *later[:2], sensitive_features=later[2], path=path, se
 print(type(fair).__name__, summary.model.strategy, summary.verdict.sentence, sep="\n")
 
 # %%
-# Whether it is better is for rows to say, and these are one draw of one kind of data.
+# Whether it is better depends on the data, and these are one draw of one kind.
 
 fig, ax = plt.subplots(figsize=(7.2, 4.8), layout="constrained")
 for name, path in paths.items():
     path.plot(ax=ax, name=name)
 
 # %%
-# To leave things as they were, the entry is taken out. A path that was traced keeps working without it. To have a
-# strategy among eifffel's own, see :doc:`/development/extending`.
+# Finally we remove the entry. Traced paths keep working without it. To add a strategy to eifffel itself, see
+# :doc:`/development/extending`.
 
 del STRATEGIES["best first"]

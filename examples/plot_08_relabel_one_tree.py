@@ -2,9 +2,9 @@
 Relabelling one tree
 ====================
 
-Kamiran, Calders and Pechenizkiy (2010) relabel leaves of a single decision tree, which is leaf flipping of a forest of
-one: :func:`~eifffel.trace_path` on a tree. They grow the tree with splits that tell labels and groups apart, so that
-its leaves tend to hold one group, and then relabel the leaves that buy the most discrimination for the least accuracy.
+Kamiran, Calders and Pechenizkiy (2010) relabel leaves of a single decision tree. This is leaf flipping of a forest of
+one: :func:`~eifffel.trace_path` on a tree. They grow the tree with splits that separate labels and groups, so that its
+leaves tend to hold one group, and then relabel the leaves that remove the most discrimination for the least accuracy.
 """
 
 import matplotlib.pyplot as plt
@@ -16,8 +16,8 @@ from eifffel.datasets import make_biased_classification
 from eifffel.metrics import measure
 
 # %%
-# Such a tree and a plain one are grown on half of the applicants. The other half are test rows, which have no part in
-# anything but the numbers below.
+# We grow such a tree and a plain one on half of the applicants. The other half are test rows, used only for the numbers
+# below.
 
 people = make_biased_classification(20_000, random_state=0)
 X, X_test, y, y_test, s, s_test = train_test_split(
@@ -30,9 +30,8 @@ trees = {
 }
 
 # %%
-# As in the paper, leaves are relabelled until discrimination is at most 0.05 on the training rows, which is
-# ``rule="paper"``. What that is worth is measured on the test rows, by what the two trees decide there. 1 is the
-# privileged group.
+# As in the paper, ``rule="paper"`` relabels leaves until discrimination is at most 0.05 on the training rows. We
+# measure the result on the test rows, by the decisions of the two trees there. 1 is the privileged group.
 
 print("on test rows  leaves  relabelled    discrimination          accuracy")
 for name, tree in trees.items():
@@ -49,15 +48,15 @@ for name, tree in trees.items():
     )
 
 # %%
-# A small tree has few leaves, so that the last one relabelled can carry discrimination past the bound, and past zero.
+# A small tree has few leaves, so the last relabelled one can carry discrimination far below the bound, even past zero.
 # The aware tree is not better by itself: compare the two lines above. These are its relabelled leaves, in order:
 
 for rule in path.rules(choice.step, people.feature_names):
     print(f"- {rule.words(lambda feature: False, brief=True)}: becomes {rule.becomes}")  # no feature is ever missing
 
 # %%
-# In the picture, they are outlined. The shade of a node is what it decides: blue grants and orange refuses, the deeper
-# the surer.
+# The picture outlines them. The colour of a node shows its decision: blue grants and orange refuses, and a deeper shade
+# is surer.
 
 fig, ax = plt.subplots(figsize=(9, 4.8), layout="constrained")
 drawn = plot_tree(

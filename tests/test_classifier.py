@@ -498,3 +498,27 @@ def test_catboost_with_lists_as_parameters_is_fitted_though_it_cannot_be_cloned(
     clf = EiFFFeLClassifier(model, epsilon=0.3, random_state=0).fit(X, y, sensitive_features=s)
     assert type(clf.estimator_) is catboost.CatBoostClassifier
     assert not model.is_fitted()
+
+
+def test_a_derived_class_can_watch_the_steps_of_fit():
+    """Training, tracing and choosing are methods of their own, as the command line needs them."""
+    seen = []
+
+    class Watching(EiFFFeLClassifier):
+        def _fit_estimator(self, estimator, X, y, params):
+            seen.append(("train", len(X)))
+            return super()._fit_estimator(estimator, X, y, params)
+
+        def _edit(self, model, scoring, selection, compared, tracing):
+            seen.append(("edit", len(scoring), len(selection)))
+            super()._edit(model, scoring, selection, compared, tracing)
+
+        def _choose(self, bounds):
+            seen.append(("choose", bounds.epsilon))
+            return super()._choose(bounds)
+
+    watched, plain = (kind(forest(), epsilon=0.1, random_state=0) for kind in (Watching, EiFFFeLClassifier))
+    for clf in (watched, plain):
+        clf.fit(X, y, sensitive_features=s)
+    assert seen == [("train", 450), ("edit", 450, 150), ("choose", 0.1)]
+    np.testing.assert_array_equal(watched.predict_proba(X), plain.predict_proba(X))

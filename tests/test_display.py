@@ -81,7 +81,7 @@ def test_a_step_chosen_on_other_rows_is_marked_where_it_is_on_these(path, plt):
         later.accuracy[choice.step],
     )
     labels = ax.get_legend_handles_labels()[1]
-    assert labels.count("as it came (step 0)") == 1
+    assert labels.count("original model (step 0)") == 1
     assert ax.get_title() == "After each step, on the scoring rows, and on the measured rows"
     with pytest.raises(ValueError, match="selection was chosen already, and epsilon would choose another step"):
         later.plot(selection=choice, epsilon=0.1)
@@ -124,7 +124,9 @@ def test_the_mark_of_a_selection_is_its_step_on_the_line_with_its_bound(plt, apa
     assert choice.discrimination_rows == ("selection rows kept apart" if apart else "selection rows")
     ax = held.plot(selection=choice).ax_
     lines = {line.get_label(): line for line in ax.lines}
-    (mark,) = [lines[label] for label in lines if f"(step {choice.step})" in label and label != "as it came (step 0)"]
+    (mark,) = [
+        lines[label] for label in lines if f"(step {choice.step})" in label and label != "original model (step 0)"
+    ]
     drawn = lines["path"].get_xdata()[choice.step], lines["path"].get_ydata()[choice.step]
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == drawn == (choice.discrimination, choice.accuracy)
     assert "within epsilon = 0.3" in ax.get_legend_handles_labels()[1]

@@ -6,8 +6,7 @@ import warnings
 
 import pytest
 
-from eifffel._validation import check_choice, check_confidence, check_fraction, check_n_jobs, check_number
-from eifffel.bounds import check_one_bound
+from eifffel._utils.validation import check_choice, check_confidence, check_fraction, check_n_jobs, check_number
 from eifffel.exceptions import (
     DatasetError,
     InputError,
@@ -21,8 +20,9 @@ from eifffel.exceptions import (
     warn_caller,
     wording,
 )
-from eifffel.objective import check_objective
 from eifffel.rows.batches import do_named
+from eifffel.selection.bounds import check_one_bound
+from eifffel.selection.objective import check_objective
 from eifffel.strategies import check_strategy
 
 ODD = "{epsilon} {} %s %(x)s \\1 'quoted' \"twice\" {{"

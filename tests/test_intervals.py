@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import xlogy
 from scipy.stats import binom, binomtest, norm
 
-from eifffel._interval_kernels import score_statistic
 from eifffel.intervals import difference_interval, difference_limit, rate_interval, ratio_interval, score_limit
+from eifffel.kernels.interval_kernels import score_statistic
 
 COUNTS = st.integers(1, 500).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole)))
 

@@ -1,93 +1,93 @@
-"""Imports point one way: each module may use only the layers below its own."""
+"""Imports point one way: each folder, or file at the top, uses only the layers below its own, and no two each other."""
 
 import ast
 from pathlib import Path
+
+import pytest
 
 import eifffel
 
 LAYERS = [
     ["__main__"],
     ["cli"],
-    ["experiments"],
     ["eifffel"],  # the public names
     ["baselines", "classifier", "report"],
-    ["splitting", "_meta"],
-    ["dask"],
-    ["export", "tracing", "storage"],
-    ["display", "native", "path"],
-    ["loaded"],
-    ["edits", "record", "selecting", "verdict"],
-    ["advice"],
-    ["measuring", "rules", "selection"],
-    ["shortfall", "telling"],
-    ["bounds"],
-    ["path_counts", "strategies"],
-    ["objective", "leaves.scoring"],
-    ["leaves.counting"],
-    ["leaves.training"],
-    ["leaves.placing", "rows.reading"],
-    ["rows.parquet"],
-    ["rows.columns"],
-    ["metrics"],
+    ["_meta", "aware_trees"],
+    ["display", "export", "tracing"],
+    ["path"],
+    ["edits"],
+    ["selection"],
+    ["strategies"],
+    ["leaves"],
+    ["ensembles", "metrics"],
     ["comparison"],
-    ["constraints", "datasets", "ensembles", "intervals"],
-    ["rows.coding", "rows.kinds"],
-    ["rows.survey"],
-    ["rows.batches", "rows.groups", "rows.labels"],
-    ["rows.few", "rows.sensitive"],
-    ["_interval_kernels"],
-    ["_validation", "_parallel", "_kernels", "_optional", "_version", "_writing"],
-    ["_interrupts", "exceptions"],
+    ["constraints", "datasets", "intervals"],
+    ["rows"],
+    ["kernels"],
+    ["_utils", "_version"],
+    ["exceptions"],
 ]
 ROOT = Path(eifffel.__file__).parent
-LEVEL = {module: level for level, layer in enumerate(LAYERS) for module in layer}
+LEVEL = {part: level for level, layer in enumerate(LAYERS) for part in layer}
 
 
-def name_module(parts):
-    """Files of the packages in the layers one by one, other packages as a whole."""
-    two = ".".join(parts[:2])
-    return two if two in LEVEL else parts[0]
+def read_name(parts):
+    """The dotted name of a module inside the package, of which a file or an import has these parts."""
+    return ".".join(parts[:-1] if parts[-1:] == ("__init__",) else parts)
 
 
-def module_of(path):
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return "eifffel" if parts == ("__init__",) else name_module(parts)
+MODULES = {read_name(path.relative_to(ROOT).with_suffix("").parts): path for path in ROOT.rglob("*.py")}
+
+
+def part_of(module):
+    """The folder, or the file at the top, that a module is in."""
+    return module.split(".")[0] or "eifffel"
 
 
 def imports_of(path):
-    """The eifffel modules that a file imports when it is imported: not in functions, nor for type checking."""
+    """The modules of the package that a file imports when it is imported: not in functions, nor for type checking."""
     pending = list(ast.parse(path.read_text()).body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "eifffel":
-            parts = node.module.split(".")[1:]
-            names = [name_module(parts)] if parts else [alias.name for alias in node.names]
-            yield from (name if name in LEVEL else "eifffel" for name in names)
+            home = read_name(tuple(node.module.split(".")[1:]))
+            for alias in node.names:
+                inside = f"{home}.{alias.name}".lstrip(".")
+                yield inside if inside in MODULES else home
         elif isinstance(node, ast.Import):
-            parts = [alias.name.split(".") for alias in node.names if alias.name.split(".")[0] == "eifffel"]
-            yield from (name_module(names[1:]) if len(names) > 1 else "eifffel" for names in parts)
+            names = [alias.name.split(".") for alias in node.names]
+            yield from (".".join(parts[1:]) for parts in names if parts[0] == "eifffel")
         elif isinstance(node, ast.If | ast.Try) and "TYPE_CHECKING" not in ast.dump(node):
             pending.extend(ast.iter_child_nodes(node))
 
 
-def test_every_module_has_a_layer():
-    # What is in the file of a package is one sentence about it.
-    packages = {name.partition(".")[0] for name in LEVEL if "." in name}
-    assert {module_of(path) for path in ROOT.rglob("*.py")} == set(LEVEL) | packages
+IMPORTS = [(module, imported) for module, path in MODULES.items() for imported in imports_of(path)]
+
+
+def test_every_part_has_a_layer():
+    assert {part_of(module) for module in MODULES} == set(LEVEL)
 
 
 def test_imports_point_down():
-    n_imports = 0
-    for path in ROOT.rglob("*.py"):
-        own = module_of(path)
-        if own not in LEVEL:
-            assert not list(imports_of(path))
-            continue
-        for imported in imports_of(path):
-            n_imports += 1
-            if imported != own:
-                assert LEVEL[own] < LEVEL[imported], f"{path.name} imports {imported}, which is not below it"
-    assert n_imports > 30
+    assert len(IMPORTS) > 300
+    for module, imported in IMPORTS:
+        own, other = part_of(module), part_of(imported)
+        if own != other:
+            assert LEVEL[own] < LEVEL[other], f"{module} imports {imported}, and {other} is not below {own}"
+
+
+@pytest.mark.parametrize("folder", sorted({part_of(module) for module in MODULES if "." in module}))
+def test_files_of_a_folder_do_not_import_each_other_in_a_circle(folder):
+    # What a folder's own __init__ offers is for others: that it imports its files, which import others of them.
+    below = {
+        module: {other for own, other in IMPORTS if own == module and part_of(other) == folder and "." in other}
+        for module in MODULES
+        if module.startswith(f"{folder}.")
+    }
+    while below:
+        ready = {module for module, needs in below.items() if not needs & set(below) - {module}}
+        assert ready, f"these import each other: {', '.join(sorted(below))}"
+        below = {module: needs for module, needs in below.items() if module not in ready}
 
 
 def test_files_that_begin_with_an_underscore_are_used_in_their_own_package_alone():

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def edited(name):
-    """A model as it came, and the one of the first step that halves its discrimination."""
+    """An original model, and the one of the first step that halves its discrimination."""
     model = MODELS[name](X, Y)
     path = trace_path(model, X, Y, sensitive_features=S)
     return model, path.model_at(int(np.argmax(np.abs(path.discrimination) <= path.discrimination[0] / 2)))
@@ -134,7 +134,7 @@ def test_a_library_reads_its_edited_model_without_eifffel(name, tmp_path):
     label, probability = run_alone(NATIVE[name], tmp_path)
     assert label.tolist() == fair.predict(X).tolist()
     np.testing.assert_allclose(probability, fair.predict_proba(X)[:, 1], rtol=0, atol=1e-12)
-    assert (label != model.predict(X)).any(), "it is not the model as it came"
+    assert (label != model.predict(X)).any(), "it is not the original model"
 
 
 ONNX = """
@@ -154,5 +154,5 @@ def test_an_onnx_file_needs_neither_eifffel_nor_the_library(name, tmp_path):
     hidden = "for name in ('sklearn', 'lightgbm', 'xgboost', 'catboost', 'skl2onnx', 'onnx'): sys.modules[name] = None"
     label, probability = run_alone(ONNX, tmp_path, hidden)
     assert label.tolist() == fair.predict(X).ravel().tolist()
-    assert (label != model.predict(X)).any(), "it is not the model as it came"
+    assert (label != model.predict(X)).any(), "it is not the original model"
     np.testing.assert_allclose(probability, fair.predict_proba(X)[:, 1], rtol=0, atol=2e-7)

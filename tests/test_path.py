@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from draws import people, problems, roles
 from eifffel import ConstraintNotMetWarning, ModelChangedError, metrics, trace_path
-from eifffel.record import find_record
+from eifffel.edits.record import find_record
 
 
 def count(decision, y, s, weight=None):
@@ -301,7 +301,7 @@ def test_a_model_of_a_selection_carries_what_was_chosen(traced):
     choice = path.select(epsilon=0.1)
     chosen, plain = path.model_at(choice), path.model_at(choice.step)
     np.testing.assert_array_equal(chosen.predict_proba(X), plain.predict_proba(X))
-    assert find_record(chosen)["selection"] == choice.told()
+    assert find_record(chosen)["selection"] == choice.to_public_dict()
     assert find_record(plain)["selection"] is None
     later = path.measure(X, y, s).select(epsilon=0.2)
     assert find_record(path.model_at(later))["selection"]["discrimination_rows"] == "measured rows"

@@ -179,8 +179,9 @@ def test_our_methods_answer_with_the_base_forest(task: Path, monkeypatch: pytest
 
 def test_the_page_has_every_method_and_says_who_is_ahead(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from page import LINES
     from write_page import write_page
+
+    from page import LINES
 
     random = np.random.default_rng(0)
     tasks = [

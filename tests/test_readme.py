@@ -22,10 +22,11 @@ NEEDS = {
     "from imblearn": ("imblearn",),
     "import pandas": ("pandas",),
     "to_parquet": ("pyarrow",),
-    "import eifffel.dask": ("distributed",),
+    "from dask.distributed": ("distributed",),
     "eifffel.save": ("skops",),
     "to_onnx": ("onnx", "onnxruntime", "skl2onnx"),
     "save_report": ("jinja2", "altair", "vl_convert"),
+    "render_table": ("jinja2",),
 }
 # Where the pages are built, numbers on them must be those that the code gives; older libraries train other models.
 NEWEST = find_spec("sphinx") is not None

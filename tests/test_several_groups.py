@@ -67,7 +67,7 @@ def test_each_attribute_is_bounded_by_itself():
     assert len(chosen.n_rows) == len(chosen.selection_rates) == 6
     assert chosen.n_rows == tuple((column[rows] == value).sum() for column in S.values() for value in np.unique(column))
     assert chosen.n_discrimination_rows == len(rows)
-    told = chosen.told()
+    told = chosen.to_public_dict()
     assert chosen.hidden == tuple(n < 10 for n in chosen.n_rows)
     assert [n is None for n in told["n_rows"]] == list(chosen.hidden)
     assert [rate is None for rate in told["selection_rates"]] == list(chosen.hidden)
@@ -147,7 +147,7 @@ def test_the_four_fifths_rule_with_confidence():
     assert clf.selection_.rate_ratio > 0.7
     step, counts = clf.selection_.step, clf.path_.counts
     assert counts.ratio_limits(0.7, 0.9)[step] <= 0
-    assert step == 0 or counts.ratio_limits(0.7, 0.9)[step - 1] > 0, "as near to the model as it came as can be"
+    assert step == 0 or counts.ratio_limits(0.7, 0.9)[step - 1] > 0, "as near to the original model as can be"
     assert step == 0
     with pytest.warns(FewRowsWarning):
         near = clf.path_.select(ratio=0.95, confidence=0.9)
@@ -450,7 +450,7 @@ def test_a_ratio_of_two_groups_with_confidence_is_in_one_direction_and_says_so()
     with pytest.warns(FewRowsWarning, match=r"ratio=0.97 is certified, but only by going past zero, and beyond it on"):
         chosen = path.select(ratio=0.97, confidence=0.95)
     assert chosen.met
-    assert chosen.is_past
+    assert chosen.overshoots
     assert chosen.rate_ratio < 0.97
     assert chosen.selection_rates[0] > chosen.selection_rates[1], "the unprivileged group first"
     verdict = path.verdict(chosen)
@@ -458,5 +458,5 @@ def test_a_ratio_of_two_groups_with_confidence_is_in_one_direction_and_says_so()
     assert "in the direction in which it was asked for" in verdict.sentence
     lenient = path.select(ratio=0.5, confidence=0.95)
     assert lenient.met
-    assert not lenient.is_past
+    assert not lenient.overshoots
     assert path.verdict(lenient).heading.startswith("Within the bound")

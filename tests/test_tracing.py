@@ -329,7 +329,7 @@ def test_lazy_frames_are_refused(column, place):
     given = {"X": X, "y": y, "s": s}[column]
     lazy = frames.DataFrame(given.reshape(len(given), -1)).lazy()
     name = "sensitive_features" if column == "s" else column
-    message = rf"{name}.* is a LazyFrame of polars, whose rows are not at hand; give them, as its collect\(\) does"
+    message = rf"{name}.* is a LazyFrame of polars, whose rows are not in memory; give them, as its collect\(\) does"
     with pytest.raises(TypeError, match=message):
         everywhere(**{column: lazy})[place]()
 

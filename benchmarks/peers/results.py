@@ -12,7 +12,7 @@ from methods import METHODS, RATES
 from pictures import METRICS
 from splits import task_file
 
-from eifffel.experiments._protocol import FEATURES
+from reproduction.protocol import FEATURES
 
 # A case, and which features.
 Where = tuple[str, str]

@@ -22,12 +22,15 @@ import lightgbm
 import sklearn
 from exchange import KEEP, answer_file, model_file
 from methods import EIFFFEL, METHODS, REQUIREMENTS
-from splits import CASES, base_file, make_task, task_file
 from tqdm import tqdm
+
+from eifffel._utils.writing import write_whole
+
+sys.path.append(str(Path(__file__).parents[1]))
+from splits import CASES, base_file, make_task, task_file
 from write_page import write_page
 
-from eifffel._writing import write_whole
-from eifffel.experiments._protocol import FEATURES, WITH
+from reproduction.protocol import FEATURES, WITH
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent

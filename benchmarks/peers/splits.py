@@ -12,11 +12,10 @@ import pandas as pd
 from exchange import Task, write
 from sklearn.utils import Bunch
 
-from eifffel._writing import write_whole
+from eifffel._utils.writing import write_whole
 from eifffel.datasets import make_biased_classification
-from eifffel.experiments import EXPERIMENTS
-from eifffel.experiments._protocol import N_TREES, Experiment
-from eifffel.experiments._runs import grow_plain, split_rows
+from reproduction.protocol import EXPERIMENTS, N_TREES, Experiment
+from reproduction.runs import grow_plain, split_people
 
 SYNTHETIC = "synthetic"
 N_DRAWN = 10_000
@@ -50,7 +49,7 @@ def make_task(file: Path, name: str, features: str, seed: int) -> None:
     """Write the task, and beside it what the base forest does by itself."""
     case = CASES[name]
     people = draw(seed) if name == SYNTHETIC else load(name)
-    split = split_rows(people, features, seed)
+    split = split_people(people, features, seed)
     settings: dict[str, Any] = {**case.forest, "n_estimators": N_TREES, "random_state": seed}
     began = time.process_time()
     forest = grow_plain(case, split, split.fitted_on, **settings)

@@ -1,7 +1,9 @@
 """eifffel: flipped and shifted leaves, all bounds from one path; and DFRF, which has no code of its own to install."""
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -11,7 +13,9 @@ from sklearn.ensemble import RandomForestClassifier
 
 from eifffel import DiscriminationAwareForestClassifier, FairnessPath, baselines, trace_path
 from eifffel.datasets import make_biased_classification
-from eifffel.experiments import EXPERIMENTS
+
+sys.path.append(str(Path(__file__).parents[1]))
+from reproduction.protocol import EXPERIMENTS
 
 # The settings of DFRF that the reproduction has beside this forest, where they are not its defaults.
 DFRF = {tuple(sorted(experiment.forest.items())): experiment.dfrf for experiment in EXPERIMENTS.values()}

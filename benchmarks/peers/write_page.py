@@ -1,6 +1,5 @@
 """The page: what was run, who is ahead where, and what each method gives and takes."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +25,9 @@ from verdict import (
     time_per_bound,
 )
 
-from eifffel._writing import write_whole
-from eifffel.experiments._protocol import FEATURES, N_TREES
-
-sys.path.append(str(Path(__file__).parents[1]))
+from eifffel._utils.writing import write_whole
 from page import VERSIONS, save, say, table
+from reproduction.protocol import FEATURES, N_TREES
 
 
 def title_of(where: Where) -> str:

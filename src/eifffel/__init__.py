@@ -5,8 +5,12 @@
 TYPE_CHECKING = False  # as type checkers know it; typing itself is not loaded for it
 if TYPE_CHECKING:
     from eifffel._version import __version__
+    from eifffel.aware_trees import DiscriminationAwareForestClassifier, DiscriminationAwareTreeClassifier
     from eifffel.classifier import EiFFFeLClassifier
     from eifffel.display import FairnessPathDisplay
+    from eifffel.edits.record import undo
+    from eifffel.edits.rules import Rule
+    from eifffel.edits.storage import TRUSTED_TYPES, load, save
     from eifffel.ensembles import view_ensemble
     from eifffel.exceptions import (
         ConstraintNotMetWarning,
@@ -30,52 +34,9 @@ if TYPE_CHECKING:
     )
     from eifffel.export import ExportCheck, to_onnx, verify_export
     from eifffel.path import FairnessPath
-    from eifffel.record import undo
-    from eifffel.rules import Rule
-    from eifffel.selection import Selection
-    from eifffel.splitting import DiscriminationAwareForestClassifier, DiscriminationAwareTreeClassifier
-    from eifffel.storage import TRUSTED_TYPES, load, save
+    from eifffel.selection.selection import Selection
+    from eifffel.selection.verdict import Verdict
     from eifffel.tracing import trace_path
-    from eifffel.verdict import Verdict
-
-__all__ = [
-    "ConstraintNotMetWarning",
-    "DatasetError",
-    "DiscriminationAwareForestClassifier",
-    "DiscriminationAwareTreeClassifier",
-    "EiFFFeLClassifier",
-    "ExportCheck",
-    "ExportMismatchError",
-    "FairnessPath",
-    "FairnessPathDisplay",
-    "FewRowsWarning",
-    "HiddenMonotoneWarning",
-    "IndistinctGroupsWarning",
-    "InputError",
-    "ModelChangedError",
-    "ModelFileError",
-    "NarrowProbabilitiesWarning",
-    "NoRecordError",
-    "PickleWarning",
-    "PrivilegedGroupWarning",
-    "RepeatedRowsWarning",
-    "Rule",
-    "SeenRowsWarning",
-    "Selection",
-    "StoredVersionWarning",
-    "TRUSTED_TYPES",
-    "UnsupportedModelError",
-    "Verdict",
-    "ViewMismatchError",
-    "__version__",
-    "load",
-    "save",
-    "to_onnx",
-    "trace_path",
-    "undo",
-    "verify_export",
-    "view_ensemble",
-]
 
 _HOMES = {
     "_version": ("__version__",),
@@ -108,21 +69,23 @@ _HOMES = {
         "verify_export",
     ),
     "path": ("FairnessPath",),
-    "record": ("undo",),
-    "rules": ("Rule",),
-    "selection": ("Selection",),
-    "splitting": (
+    "edits.record": ("undo",),
+    "edits.rules": ("Rule",),
+    "selection.selection": ("Selection",),
+    "aware_trees": (
         "DiscriminationAwareForestClassifier",
         "DiscriminationAwareTreeClassifier",
     ),
-    "storage": (
+    "edits.storage": (
         "TRUSTED_TYPES",
         "load",
         "save",
     ),
     "tracing": ("trace_path",),
-    "verdict": ("Verdict",),
+    "selection.verdict": ("Verdict",),
 }
+
+__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,7 @@
 
 import sys
 
-from eifffel._interrupts import end_guard, guard
+from eifffel._utils.interrupts import end_guard, guard
 
 # What the command line is made with; each comes with the extra cli.
 NEEDED = ("typer", "rich", "pandas", "skops")
@@ -11,7 +11,7 @@ NEEDED = ("typer", "rich", "pandas", "skops")
 def main() -> None:
     """Run the command line, or say what it needs."""
     guard()  # before anything is imported that takes time
-    from eifffel._optional import import_optional
+    from eifffel._utils.optional import import_optional
     from eifffel._version import __version__
 
     if sys.argv[1:] == ["--version"]:  # without waiting for all that a command needs

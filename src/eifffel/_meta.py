@@ -15,15 +15,13 @@ from sklearn.utils import check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from eifffel._validation import check_at_hand, check_choice, check_fraction, check_model, check_table, set_index
+from eifffel._utils.validation import check_choice, check_fraction, check_in_memory, check_model, check_table, set_index
 from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
 from eifffel.rows.groups import read_two_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import set_group_index, split_columns, take_rows
 
 SELECT_ON = ("validation", "train")
-# What the rows given to fit are called in errors.
-ROWS_GIVEN = "the rows given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +55,9 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # There is no fit without it, so where metadata routing is on it need not be asked for.
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
+
+    # What the rows given to fit are called in errors.
+    _rows_given = "the rows given"
 
     estimator: Any
     estimator_: Any
@@ -101,13 +102,13 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> GivenRows:
         """Check and encode the rows given to ``fit``; by default they are of two groups and two labels."""
         check_table(X)
-        check_at_hand("y", y)
+        check_in_memory("y", y)
         (X,), (y,) = indexable(X), indexable(y)
         validate_data(self, X, skip_check_array=True)
         if coding is None:
             classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
             coding = Coding(classes, self._favorable(classes), read_two_groups(sensitive_features))
-        rows = coding.encode(X, y, sensitive_features, sample_weight, rows=ROWS_GIVEN)
+        rows = coding.encode(X, y, sensitive_features, sample_weight, rows=self._rows_given)
         sample_weight = spread_weight(sample_weight, len(rows.group))
         y, sensitive_features = set_index(y, [X]), set_group_index(sensitive_features, [X, y])
         routed = self._route(sensitive_features, sample_weight, fit_params)
@@ -184,7 +185,11 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if given.coding.label_sets is not None:
             y = given.coding.label_sets.join("y", y)
         params = _check_method_params(given.columns[0], params=given.fit_params, indices=part)
-        return _unfitted(self.estimator).fit(X, y, **params)
+        return self._fit_estimator(_unfitted(self.estimator), X, y, params)
+
+    def _fit_estimator(self, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
+        """Fit a copy of the estimator and return it; a derived class that watches the training overrides this."""
+        return estimator.fit(X, y, **params)
 
 
 class HeldOutClassifier(MetaClassifier):

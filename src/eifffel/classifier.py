@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._meta import ROWS_GIVEN, HeldOutClassifier
-from eifffel._validation import check_model
-from eifffel.bounds import Bounds
-from eifffel.comparison import Comparison
+from eifffel._meta import HeldOutClassifier
+from eifffel._utils.validation import check_model
+from eifffel.comparison import Compared, Comparison
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.ensembles import find_view, read_classes
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.groups import EACH
 from eifffel.rows.sensitive import ERROR
-from eifffel.selection import Selection
+from eifffel.selection.bounds import Bounds
+from eifffel.selection.selection import Selection
 from eifffel.strategies import ANY, AUTO, check_strategy
 from eifffel.tracing import Tracing, trace_rows
 
@@ -115,8 +115,16 @@ class EiFFFeLClassifier(HeldOutClassifier):
     >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
     >>> abs(clf.selection_.discrimination) <= 0.05
     True
-    >>> clf.predict(people.data[:3]).shape
-    (3,)
+    >>> clf.predict(people.data[:3]).shape, clf.predict_proba(people.data[:3]).shape
+    ((3,), (3, 2))
+    >>> clf.selection_.met, clf.selection_.discrimination_rows
+    (True, 'selection rows')
+    >>> stricter = clf.at(epsilon=0.02)  # another step of the same path; nothing is fitted again
+    >>> stricter.selection_.step > clf.selection_.step, stricter.path_ is clf.path_
+    (True, True)
+    >>> changed = clf.changed(people.data)  # the people who are decided otherwise than by the original model
+    >>> changed.dtype.names, 0 < len(changed) < len(people.data)
+    (('row', 'before', 'after'), True)
     """
 
     def __init__(
@@ -204,17 +212,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
             As in `FairnessPath.select`.
         PrivilegedGroupWarning
             If the model does not favour the group given as privileged.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> clf.selection_.met, clf.selection_.discrimination_rows
-        (True, 'selection rows')
         """
         bounds = self._bounds
         comparison = Comparison(
@@ -236,19 +233,18 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self._check_confidence(bounds, sample_weight)
         classes = self._check_model()
         rows = OneBatch(Batch(X, y, sensitive_features, sample_weight))
-        compared = comparison.resolve(classes, comparison.survey(rows, rows=ROWS_GIVEN))
+        compared = comparison.resolve(classes, comparison.survey(rows, rows=self._rows_given))
         given = self._read(X, y, sensitive_features, sample_weight, fit_params, compared.coding)
         scoring, selection = self._split(given)
-        model = self._train(given, scoring)
-        self.path_: FairnessPath = trace_rows(
-            model,
-            OneBatch(Batch(*given.take(scoring))),
-            None if selection is None else OneBatch(Batch(*given.take(selection))),
+        self._edit(
+            self._train(given, scoring),
+            Batch(*given.take(scoring)),
+            None if selection is None else Batch(*given.take(selection)),
             compared,
             tracing,
         )
         self.selection_rows_ = np.arange(len(given.rows.group)) if selection is None else selection
-        return self._choose(bounds)
+        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Decide; no sensitive attribute is needed.
@@ -261,17 +257,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         -------
         ndarray of shape (n_rows,)
             Labels of ``classes_``.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> sorted(set(clf.predict(people.data).tolist()))
-        [0, 1]
         """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X)
@@ -287,17 +272,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         -------
         ndarray of shape (n_rows, 2)
             Columns in the order of ``classes_``.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> clf.predict_proba(people.data).shape
-        (1000, 2)
         """
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict_proba(X)
@@ -336,18 +310,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         -----
         ConstraintNotMetWarning, FewRowsWarning
             As in `FairnessPath.select`.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> stricter = clf.at(epsilon=0.02)
-        >>> stricter.selection_.step > clf.selection_.step, stricter.path_ is clf.path_
-        (True, True)
         """
         check_is_fitted(self, "estimator_")
         if epsilon is not UNCHANGED and epsilon is not None and ratio is UNCHANGED:
@@ -377,18 +339,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         -------
         ndarray of records
             One for each such row: ``row``, its place in ``X``, and the labels ``before`` and ``after``.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> changed = clf.changed(people.data)
-        >>> changed.dtype.names, 0 < len(changed) < len(people.data)
-        (('row', 'before', 'after'), True)
         """
         check_is_fitted(self, "estimator_")
         before = self.path_.model.predict(X)
@@ -434,6 +384,12 @@ class EiFFFeLClassifier(HeldOutClassifier):
         classes = read_classes(model) if self._frozen else None
         check_strategy(self.strategy, find_view(self.estimator))
         return classes
+
+    def _edit(self, model: Any, scoring: Batch, selection: Batch | None, compared: Compared, tracing: Tracing) -> None:
+        """Trace the path of a trained model and choose a step of it."""
+        chosen_on = None if selection is None else OneBatch(selection)
+        self.path_: FairnessPath = trace_rows(model, OneBatch(scoring), chosen_on, compared, tracing)
+        self._choose(self._bounds)
 
     def _choose(self, bounds: Bounds) -> "EiFFFeLClassifier":
         self.selection_: Selection = self.path_.choose(bounds)

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_number, listed
-from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, check_constraint, make_constraint
+from eifffel._utils.validation import check_choice, check_number, listed
+from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint, make_constraint, resolve_constraint_name
 from eifffel.exceptions import InputError, parameter
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Coding
@@ -21,7 +21,7 @@ __all__ = ["Compared", "Comparison"]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What a caller asks to be compared; see `eifffel.trace_path` for each. ``None`` is what was not said.
+    """What a caller asks to be compared; see `eifffel.trace_path` for each. ``None`` is what was not given.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         if self.constraint is not None:
-            object.__setattr__(self, "constraint", check_constraint(self.constraint))
+            object.__setattr__(self, "constraint", resolve_constraint_name(self.constraint))
         if self.combine is not None:
             check_choice("combine", self.combine, COMBINE)
         if self.min_group_rows is not None:
@@ -67,7 +67,7 @@ class Comparison:
             check_choice("missing", self.missing, MISSING)
 
     def or_else(self, other: "Comparison") -> "Comparison":
-        """The same, with what was not said as another comparison has it."""
+        """Return the comparison, with what was not given taken from another one."""
         own = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(other, **{name: value for name, value in own.items() if value is not None})
 
@@ -85,7 +85,7 @@ class Comparison:
         survey : Survey
             Of the rows.
         others : Survey, optional
-            Of further rows, where some groups and labels may be seen alone.
+            Of further rows; some groups and labels may occur only there.
 
         Returns
         -------
@@ -109,7 +109,7 @@ class Comparison:
         return Compared(tuple(classes), favorable, label_sets, groups, constraint)
 
     def find_groups(self, survey: Survey, others: Survey | None = None) -> Groups:
-        """How people are told apart; see `resolve`."""
+        """Return the groups; see `resolve`."""
         asked, also = self.or_else(USUAL), None if others is None else others.values
         kinds: dict[str, Any] = {"combine": asked.combine, "missing": asked.missing, "privileged": asked.privileged}
         return make_groups(survey.values, also=also, **kinds)
@@ -132,7 +132,7 @@ class Compared:
     label_sets : LabelSets or None
         The labels of a table that it stands for, and the others, where there are several.
     groups : Groups
-        How people are told apart.
+        The groups that people are in.
     constraint : Constraint
         What is bounded.
 
@@ -168,13 +168,13 @@ class Compared:
         return len(self.groups) == 2 and not self.constraint.several and self.groups.privileged[0] is None
 
     def name_privileged(self, place: int) -> "Compared":
-        """The same two groups, of which the one at that place is privileged."""
+        """Name the one of two groups at that place as the privileged one."""
         groups = replace(self.groups, privileged=(place,))
         constraint = make_constraint(self.constraint.name, groups, min_group_rows=self.constraint.min_rows)
         return replace(self, groups=groups, constraint=constraint)
 
     def name_favored(self, favorable: np.ndarray, totals: np.ndarray) -> "Compared":
-        """The same with the favoured of two groups as the privileged one, where it lacks one.
+        """Name the favoured of two groups as the privileged one, where none is named.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Compared:
         Returns
         -------
         tuple of Compared and bool
-            With whether people are told apart as for the edit, so that its bound is about them.
+            With whether the groups are those of the edit, so that its bound is about them.
         """
         # The edit knew what to do with rows without a group, if there were any.
         missing = self.groups.missing if asked.missing in (None, ERROR) else str(asked.missing)
@@ -231,7 +231,7 @@ class Compared:
         return replace(self, groups=groups, constraint=constraint), same
 
     def _check_same_groups(self, asked: Comparison) -> None:
-        """Raise if groups are to be told apart otherwise than in a path."""
+        """Raise if other groups are asked for than those of a path."""
         groups = self.groups
         if asked.combine not in (None, groups.combine) and len(groups.columns) > 1:
             raise InputError(
@@ -264,7 +264,7 @@ class Compared:
             )
 
     def _is_alike(self, asked: Comparison, groups: Groups, survey: Survey) -> bool:
-        """Whether rows have the groups of the edit, and these are told apart as then."""
+        """Whether rows have the groups of the edit, made in the same way."""
         if asked.combine not in (None, groups.combine) and len(groups.columns) > 1:
             return False
         if groups.missing != self.groups.missing and groups.missing != DROP:  # a group that the edit did not know
@@ -304,7 +304,7 @@ class Compared:
 
 
 def read_grouping(plain: Mapping[str, Any]) -> Groups:
-    """How people were told apart, from what `Compared.describe` gave; nothing is made of their combinations yet."""
+    """Read the groups from what `Compared.describe` gave; their combinations are not made yet."""
     stored = plain["grouping"]
     return Groups(
         tuple(map(tuple, stored["columns"])),
@@ -316,7 +316,7 @@ def read_grouping(plain: Mapping[str, Any]) -> Groups:
 
 
 def read_compared(plain: Mapping[str, Any]) -> Compared:
-    """What was compared, from what `Compared.describe` gave."""
+    """Read what was compared from what `Compared.describe` gave."""
     groups, bounded, sets = read_grouping(plain), plain["constraint"], plain["label_sets"]
     constraint = make_constraint(bounded["name"], groups, min_group_rows=bounded["min_group_rows"])
     label_sets = None if sets is None else LabelSets.of(*sets)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_number, listed
+from eifffel._utils.validation import check_choice, check_number, listed
 from eifffel.exceptions import InputError, parameter, wording
 from eifffel.rows.coding import without_scale
 from eifffel.rows.groups import Groups, show_group
@@ -164,7 +164,7 @@ class Constraint:
         return bool(self.reference[a] or self.reference[b] or not self.reference[self.family == self.family[a]].any())
 
     def count_sides(self, cells: np.ndarray) -> np.ndarray:
-        """Counts of cells, shape (..., n_groups, n_labels) -> counts of sides, shape (..., n_sides)."""
+        """Turn counts of cells, shape (..., n_groups, n_labels), into counts of sides, shape (..., n_sides)."""
         n_labels = cells.shape[-1]
         if n_labels == 1 and self.needs_labels:
             raise InputError(f"{self.name} compares rates among people of one label; " + wording("give_y", "give y"))
@@ -176,18 +176,18 @@ class Constraint:
         return sides
 
     def on_rows(self, *cells: np.ndarray, rows: str) -> "Constraint":
-        """The same constraint without the sides that have too few rows in any of these tables of cells.
+        """Return the constraint without the sides that have too few rows in any of these tables of cells.
 
         Where a family has two sides, both stay: there would be nothing left to bound. ``rows`` names them in errors.
         """
         fewest = np.min([self.count_sides(table) for table in cells], axis=0)
-        alone = np.array([(self.family == f).sum() == 2 for f in self.family])
-        for side in np.flatnonzero(alone & self.kept & (fewest == 0)):
+        only_two = np.array([(self.family == f).sum() == 2 for f in self.family])
+        for side in np.flatnonzero(only_two & self.kept & (fewest == 0)):
             raise ValueError(
                 f"{self.names[side]} has no rows among {rows}, so that there is no {self.rate} to compare; give rows "
                 "of it"
             )
-        constraint = replace(self, kept=self.kept & (alone | (fewest >= max(self.min_rows, 1))))
+        constraint = replace(self, kept=self.kept & (only_two | (fewest >= max(self.min_rows, 1))))
         for side in np.flatnonzero(self.reference & ~constraint.kept):
             raise InputError(
                 f"{self.names[side]}, with whom all others are compared, has {fewest[side]:,} rows among {rows}, fewer "
@@ -266,7 +266,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
     groups : Groups
         As `eifffel.rows.groups.read_groups` reads them, or ``path.grouping``.
     min_group_rows : int
-        Fewer rows than these are too few, once `Constraint.on_rows` is told how many there are.
+        Fewer rows than these are too few; `Constraint.on_rows` is given how many there are.
 
     Returns
     -------
@@ -285,7 +285,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
     >>> constraint.names, len(constraint.pairs)  # each with each, in both directions
     (('f', 'm', 'x'), 6)
     """
-    name = check_constraint(name)
+    name = resolve_constraint_name(name)
     check_number("min_group_rows", min_group_rows, at_least=0, integer=True)
     members, family, reference, names = [], [], [], []
     labels = CONSTRAINTS[name]
@@ -308,7 +308,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
     )
 
 
-def check_constraint(name: Any) -> str:
+def resolve_constraint_name(name: Any) -> str:
     """The name of a constraint as eifffel has it."""
     known = ALIASES.get(name, name) if isinstance(name, str) else name
     check_choice(

@@ -7,10 +7,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eifffel._optional import import_optional
+from eifffel._utils.optional import import_optional
 from eifffel.intervals import CONFIDENCE
-from eifffel.selecting import describe_step
-from eifffel.selection import Selection, check_own
+from eifffel.selection.choose import describe_step
+from eifffel.selection.selection import Selection, check_own
 
 if TYPE_CHECKING:
     from eifffel.classifier import EiFFFeLClassifier
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # Up to so many steps, each is a point of its own.
 SEPARATE_STEPS = 200
-AS_IT_CAME = "as it came (step 0)"
+ORIGINAL = "original model (step 0)"
 
 # The rows of the paths that are drawn on axes, and the title that says so.
 _TITLES: WeakKeyDictionary[Any, tuple[str, list[str]]] = WeakKeyDictionary()
@@ -72,9 +72,26 @@ class FairnessPathDisplay:
     >>> from matplotlib.figure import Figure
     >>> from eifffel import FairnessPathDisplay
     >>> discrimination, accuracy = np.array([0.2, 0.1, 0.0]), np.array([0.85, 0.84, 0.8])
-    >>> display = FairnessPathDisplay(discrimination=discrimination, accuracy=accuracy, rows="test rows")
+    >>> display = FairnessPathDisplay(discrimination=discrimination, accuracy=accuracy, rows="test rows", name="A")
     >>> display.plot(ax=Figure().subplots()).ax_.get_title()
     'After each step, on the test rows'
+    >>> display.ax_.get_legend_handles_labels()[1]
+    ['A', 'original model (step 0)']
+
+    Of a classifier, with the step that it kept; ``from_path`` does the same for a path and bounds:
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from eifffel import EiFFFeLClassifier
+    >>> from eifffel.datasets import make_biased_classification
+    >>> people = make_biased_classification(1000, random_state=0)
+    >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
+    >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
+    >>> display = FairnessPathDisplay.from_estimator(clf, ax=Figure().subplots())
+    >>> display.selection is clf.selection_
+    True
+    >>> display = FairnessPathDisplay.from_path(clf.path_, ax=Figure().subplots(), epsilon=0.1)
+    >>> display.selection == clf.selection_
+    True
     """
 
     ax_: Any
@@ -129,17 +146,6 @@ class FairnessPathDisplay:
         ------
         ValueError
             If bounds are given without ``epsilon`` or ``ratio``, or with a ``selection``.
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import FairnessPathDisplay, trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> display = FairnessPathDisplay.from_path(path, ax=Figure().subplots(), epsilon=0.05, rule="paper")
-        >>> display.selection.step
-        1
         """
         bounds = {what: value for what, value in bounds.items() if value is not None}
         if selection is not None:
@@ -148,7 +154,7 @@ class FairnessPathDisplay:
                     f"selection was chosen already, and {', '.join(bounds)} would choose another step; give one"
                 )
             check_own(selection, path.fingerprint)
-            return cls._of(path, _at(path, selection), name).plot(ax=ax)
+            return cls._of(path, _on_rows_of(path, selection), name).plot(ax=ax)
         if bounds and "epsilon" not in bounds and "ratio" not in bounds:
             given = ", ".join(f"{what}={value!r}" for what, value in bounds.items())
             raise ValueError(f"{given} selects no step by itself; give epsilon or ratio too")
@@ -174,19 +180,6 @@ class FairnessPathDisplay:
         ------
         TypeError
             If it is another estimator.
-
-        Examples
-        --------
-        >>> from matplotlib.figure import Figure
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier, FairnessPathDisplay
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(1000, random_state=0)
-        >>> clf = EiFFFeLClassifier(RandomForestClassifier(10, random_state=0), epsilon=0.1, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> display = FairnessPathDisplay.from_estimator(clf, ax=Figure().subplots())
-        >>> display.selection is clf.selection_
-        True
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "path_"):
@@ -195,7 +188,7 @@ class FairnessPathDisplay:
 
     @classmethod
     def _of(cls, path: "FairnessPath", selection: Selection | None, name: str | None) -> "FairnessPathDisplay":
-        counts, certain = path.counts, path.certain_counts
+        counts, certain = path.counts, path.certification_counts
         if selection is not None and certain is not None and certain.rows == selection.discrimination_rows:
             counts = certain  # with confidence, a step may be chosen on some of the rows: the line is of those
         rows = counts.rows
@@ -221,16 +214,6 @@ class FairnessPathDisplay:
         -------
         FairnessPathDisplay
             Itself, with ``ax_`` and ``figure_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from matplotlib.figure import Figure
-        >>> from eifffel import FairnessPathDisplay
-        >>> discrimination, accuracy = np.array([0.2, 0.1, 0.0]), np.array([0.85, 0.84, 0.8])
-        >>> display = FairnessPathDisplay(discrimination=discrimination, accuracy=accuracy, rows="test rows", name="A")
-        >>> display.plot(ax=Figure().subplots()).ax_.get_legend_handles_labels()[1]
-        ['A', 'as it came (step 0)']
         """
         plt = import_optional("matplotlib.pyplot", "plots need")
         if ax is None:
@@ -251,7 +234,7 @@ class FairnessPathDisplay:
             "s",
             color=line.get_color(),
             markersize=8,
-            label=None if AS_IT_CAME in ax.get_legend_handles_labels()[1] else AS_IT_CAME,
+            label=None if ORIGINAL in ax.get_legend_handles_labels()[1] else ORIGINAL,
         )
         chosen = self.selection
         if chosen is not None:
@@ -320,9 +303,9 @@ class FairnessPathDisplay:
         ax.set_ylim(y)
 
 
-def _at(path: "FairnessPath", selection: Selection) -> Selection:
+def _on_rows_of(path: "FairnessPath", selection: Selection) -> Selection:
     """What a step that was chosen on other rows has on those of a path."""
-    chosen_on = path.counts if selection.confidence is None else path.certain_counts
+    chosen_on = path.counts if selection.confidence is None else path.certification_counts
     step, verdict = selection.step, path.verdict(selection)
     if chosen_on is not None and (chosen_on.rows, chosen_on.discrimination[step], chosen_on.n_rows.sum()) == (
         selection.discrimination_rows,

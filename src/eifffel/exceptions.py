@@ -31,10 +31,10 @@ class Message(str):
         return Message, self.parts
 
     def __add__(self, other: str) -> "Message":
-        return Message(*self.parts, *_parts(other))
+        return Message(*self.parts, *_parts_of(other))
 
     def __radd__(self, other: str) -> "Message":
-        return Message(*_parts(other), *self.parts)
+        return Message(*_parts_of(other), *self.parts)
 
     def say(self, names: Mapping[str, str]) -> str:
         """The sentence with other ``names``; what they lack is said as in Python."""
@@ -46,7 +46,7 @@ class Message(str):
         return [name.partition("=")[0] for text, name in self.parts if name == text]
 
 
-def _parts(text: str) -> tuple[Part, ...]:
+def _parts_of(text: str) -> tuple[Part, ...]:
     return text.parts if isinstance(text, Message) else (Part(text),)
 
 
@@ -118,7 +118,7 @@ class ModelFileError(_AtFault, ValueError):
     """A file that holds no model, a damaged one, or one that it is not safe to load.
 
     Also raised before a model is saved in such a file. If you trust the types that the message names, name them in
-    ``trusted=``; if you trust whoever made a pickle, pass ``allow_pickle=True``.
+    ``trusted=``; if you trust the maker of a pickle, pass ``allow_pickle=True``.
     """
 
 
@@ -221,9 +221,9 @@ class StoredVersionWarning(UserWarning):
 
 
 class PickleWarning(UserWarning):
-    """A file was loaded that can run any code of whoever made it, because ``allow_pickle=True`` was passed.
+    """A file was loaded that can run any code of its maker, because ``allow_pickle=True`` was passed.
 
-    Save the model anew with `eifffel.save`, and load that from then on.
+    Save the model again with `eifffel.save`, and load that from then on.
     """
 
 
@@ -235,7 +235,7 @@ class DatasetError(_AtFault, OSError):
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of another library says, without where it was."""
+    """Return what an error of another library says, without its traceback."""
     lines = str(error).strip().splitlines()
     return (lines[0].rstrip(".") if lines else "") or type(error).__name__
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betaincinv
 from scipy.stats import norm
 
-from eifffel import _interval_kernels
+from eifffel.kernels import interval_kernels
 
 __all__ = ["difference_interval", "difference_limit", "rate_interval", "ratio_interval", "ratio_limit"]
 
@@ -94,7 +94,7 @@ def difference_interval(
 def difference_limit(
     part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
 ) -> np.ndarray:
-    """The upper limit of such a difference: the score test rejects, at 1 - ``confidence``, each that is larger.
+    """The upper limit of a difference of rates: the score test rejects, at 1 - ``confidence``, each that is larger.
 
     Where a group has fewer than `FEW` of either decision the test errs too often, and the limit is no smaller than the
     one that exact limits of the two rates give.
@@ -136,7 +136,7 @@ def score_limit(
     known = (counts[1] > 0) & (counts[3] > 0)
     limits = np.full(len(known), np.nan)
     found = np.empty(known.sum())
-    _interval_kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
+    interval_kernels.score_limits(*(count[known] for count in counts), _quantile(confidence), found)
     limits[known] = found
     return limits.reshape(given[0].shape)
 
@@ -234,12 +234,12 @@ def ratio_interval(
     low, high = np.full(len(known), np.nan), np.full(len(known), np.nan)
     one, size, other, other_size = (count[known] for count in counts)
     found = np.empty(known.sum())
-    _interval_kernels.ratio_limits(one, size, other, other_size, critical, found)
+    interval_kernels.ratio_limits(one, size, other, other_size, critical, found)
     high[known] = found
     # The lower limit is the upper one of the inverse, and 0 where there is none.
     some = one > 0
     least, found = np.zeros(known.sum()), np.empty(some.sum())
-    _interval_kernels.ratio_limits(other[some], other_size[some], one[some], size[some], critical, found)
+    interval_kernels.ratio_limits(other[some], other_size[some], one[some], size[some], critical, found)
     least[some] = 1 / found
     low[known] = least
     return low.reshape(given[0].shape), high.reshape(given[0].shape)

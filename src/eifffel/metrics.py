@@ -1,10 +1,16 @@
 """Group metrics as arithmetic on counts.
 
-Every metric takes ``favorable``, shape ``(..., n_groups, n_labels)``, the rows decided favourably per group and label,
-and ``totals``, shape ``(n_groups, n_labels)``, all rows; label 1 is the favourable class, and of two groups the second
-is the privileged one. It returns one number for each entry of the leading axes, so that a whole path is measured at
-once, and NaN where a rate is undefined. ``n_labels`` is 1 where labels are not known; metrics that need them then
-raise. Differences and ratios are those between the groups of highest and of lowest rate, as fairlearn has them.
+Every metric is a function of two arrays of counts:
+
+- ``favorable``, of shape ``(..., n_groups, n_labels)``: the rows decided favourably, by group and label;
+- ``totals``, of shape ``(n_groups, n_labels)``: all rows, by group and label.
+
+Label 1 is the favourable class, and of two groups the second is the privileged one. Where labels are not known
+``n_labels`` is 1, and a metric that needs them raises ``ValueError``.
+
+A metric returns an array of shape ``(...)``, one number for each entry of the leading axes, so that a whole path is
+measured at once; NaN where a rate is undefined. Differences and ratios are those between the groups of highest and of
+lowest rate, as fairlearn defines them.
 """
 
 from collections.abc import Callable
@@ -12,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_aligned, check_choice
+from eifffel._utils.validation import check_aligned, check_choice
 from eifffel.comparison import Comparison
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import without_scale
@@ -43,53 +49,36 @@ def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def need_labels(totals: np.ndarray) -> None:
+    """Raise unless the labels of rows are known."""
     if totals.shape[-1] == 1:
         raise ValueError("this metric needs labels, and these rows came without; give y")
 
 
 def selection_rate(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P(g=1 | S) for each group, the share of favourable decisions.
+    """Return P(g=1 | S) for each group, the share of favourable decisions.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (..., n_groups)
+    Takes counts as described in `eifffel.metrics`, and returns an array of shape ``(..., n_groups)``.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import selection_rate
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> selection_rate(favorable, totals).tolist()
+    >>> selection_rate(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])).tolist()
     [0.375, 0.75]
     """
     return _ratio(favorable.sum(axis=-1), totals.sum(axis=-1))
 
 
 def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """P(g=1 | S=1) - P(g=1 | S=0), signed, of two groups; of more, the largest difference, without sign.
+    """Return P(g=1 | S=1) - P(g=1 | S=0) for two groups; for more, the largest difference, without sign.
 
-    Of two, one division of two exact integers, so that a difference of 1/20 is the float 0.05 and meets that bound.
+    For two it is one division of exact integers, so that a difference of 1/20 is the float 0.05 and meets that bound.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import discrimination
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(discrimination(favorable, totals))
+    >>> float(discrimination(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.375
     """
     if totals.shape[-2] > 2:
@@ -99,101 +88,65 @@ def discrimination(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def demographic_parity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of selection rates, without sign.
+    """Return the largest difference of selection rates, without sign.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import demographic_parity_difference
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(demographic_parity_difference(favorable, totals))
+    >>> float(demographic_parity_difference(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.375
     """
     if totals.shape[-2] == 2:
         return np.abs(discrimination(favorable, totals))
-    return _spread(selection_rate(favorable, totals))
+    return _range_of(selection_rate(favorable, totals))
 
 
 def demographic_parity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest selection rate divided by the largest.
+    """Return the smallest selection rate divided by the largest.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import demographic_parity_ratio
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(demographic_parity_ratio(favorable, totals))
+    >>> float(demographic_parity_ratio(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
     return _smallest_share(selection_rate(favorable, totals))
 
 
 def n_correct(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Rows whose decision is their label."""
+    """Count the rows whose decision is their label."""
     need_labels(totals)
     wrongly_favorable = favorable[..., 0].sum(axis=-1)
     return favorable[..., 1].sum(axis=-1) + totals[..., 0].sum() - wrongly_favorable
 
 
 def accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Share of the rows whose decision is their label.
+    """Return the share of the rows whose decision is their label.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import accuracy
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(accuracy(favorable, totals))
+    >>> float(accuracy(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.6875
     """
     return _ratio(n_correct(favorable, totals), totals.sum())
 
 
 def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Mean of the recalls of the two classes.
+    """Return the mean of the recalls of the two classes.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import balanced_accuracy
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(balanced_accuracy(favorable, totals))
+    >>> float(balanced_accuracy(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.6875
     """
     need_labels(totals)
@@ -202,115 +155,70 @@ def balanced_accuracy(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 def equal_opportunity_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of true positive rates, without sign.
+    """Return the largest difference of true positive rates, without sign.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import equal_opportunity_difference
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(equal_opportunity_difference(favorable, totals))
+    >>> float(equal_opportunity_difference(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
-    return _spread(_label_rate(favorable, totals, 1))
+    return _range_of(_label_rate(favorable, totals, 1))
 
 
 def equal_opportunity_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest true positive rate divided by the largest.
+    """Return the smallest true positive rate divided by the largest.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import equal_opportunity_ratio
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(equal_opportunity_ratio(favorable, totals))
+    >>> float(equal_opportunity_ratio(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
     return _smallest_share(_label_rate(favorable, totals, 1))
 
 
 def predictive_equality_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The largest difference of false positive rates, without sign.
+    """Return the largest difference of false positive rates, without sign.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import predictive_equality_difference
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(predictive_equality_difference(favorable, totals))
+    >>> float(predictive_equality_difference(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.25
     """
-    return _spread(_label_rate(favorable, totals, 0))
+    return _range_of(_label_rate(favorable, totals, 0))
 
 
 def predictive_equality_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smallest false positive rate divided by the largest.
+    """Return the smallest false positive rate divided by the largest.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import predictive_equality_ratio
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(predictive_equality_ratio(favorable, totals))
+    >>> float(predictive_equality_ratio(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
     return _smallest_share(_label_rate(favorable, totals, 0))
 
 
 def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The larger of the differences of true and of false positive rates.
+    """Return the larger of the differences of true and of false positive rates.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import equalized_odds_difference
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(equalized_odds_difference(favorable, totals))
+    >>> float(equalized_odds_difference(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
     return np.maximum(
@@ -319,35 +227,26 @@ def equalized_odds_difference(favorable: np.ndarray, totals: np.ndarray) -> np.n
 
 
 def equalized_odds_ratio(favorable: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """The smaller of the ratios of true and of false positive rates.
+    """Return the smaller of the ratios of true and of false positive rates.
 
-    Parameters
-    ----------
-    favorable, totals : ndarray
-        Counts of rows, of shapes (..., n_groups, n_labels) and (n_groups, n_labels); see `eifffel.metrics`.
-
-    Returns
-    -------
-    ndarray of shape (...)
+    Takes counts and returns numbers as described in `eifffel.metrics`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from eifffel.metrics import equalized_odds_ratio
-    >>> favorable, totals = np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])
-    >>> float(equalized_odds_ratio(favorable, totals))
+    >>> float(equalized_odds_ratio(np.array([[1, 2], [2, 4]]), np.array([[4, 4], [4, 4]])))
     0.5
     """
     return np.minimum(equal_opportunity_ratio(favorable, totals), predictive_equality_ratio(favorable, totals))
 
 
 def _label_rate(favorable: np.ndarray, totals: np.ndarray, label: int) -> np.ndarray:
-    """The share of favourable decisions among the rows of a label, for each group."""
+    """Return the share of favourable decisions among the rows of a label, for each group."""
     need_labels(totals)
     return _ratio(favorable[..., label], totals[..., label])
 
 
-def _spread(rates: np.ndarray) -> np.ndarray:
+def _range_of(rates: np.ndarray) -> np.ndarray:
     return rates.max(axis=-1) - rates.min(axis=-1)
 
 
@@ -371,7 +270,7 @@ METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 """The metrics by name: what `measure` and `FairnessPath.metric` know. One more entry, and both know it too."""
 
 
-# Of all people, whatever their group.
+# Metrics of all people together, whatever their group.
 UNGROUPED = ("accuracy", "balanced_accuracy")
 
 
@@ -382,9 +281,9 @@ def measure_groups(
     groups: Groups,
     kept: np.ndarray | None = None,
 ) -> np.ndarray:
-    """A metric of counts of ``groups``: where several attributes are compared, the worst of them, without sign.
+    """Return a metric of counts of ``groups``; where several attributes are compared, the worst of them, without sign.
 
-    Of all values of its attributes, those that are ``kept`` are compared, by default those that somebody has.
+    Of all values of an attribute, those that are ``kept`` are compared, by default those that somebody has.
     """
     if metric in UNGROUPED:
         return METRICS[metric](favorable, totals)
@@ -415,7 +314,7 @@ def measure(
     missing: str = ERROR,
     sample_weight: Any = None,
 ) -> float:
-    """A metric of rows that somebody else has decided.
+    """Return a metric of decisions, those of any model or person.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""FairnessPath: every step from the model as it came to all edits made, measured on rows."""
+"""FairnessPath: every step from the original model to all edits made, measured on rows."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,14 +10,14 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from eifffel import metrics
-from eifffel._optional import import_optional
-from eifffel._validation import check_choice, check_confidence, check_step
-from eifffel.advice import warn_of_known_rows
-from eifffel.bounds import Bounds
+from eifffel._utils.optional import import_optional
+from eifffel._utils.validation import check_choice, check_confidence, check_step
 from eifffel.comparison import Compared
 from eifffel.constraints import Constraint
-from eifffel.edits import edit_model, list_flips
-from eifffel.ensembles import EnsembleView, plain_columns, view_ensemble
+from eifffel.edits.record import attach_record, make_record
+from eifffel.edits.rules import Rule, read_rules
+from eifffel.edits.write import edit_model, list_flips
+from eifffel.ensembles import EnsembleView, find_features, plain_columns, view_ensemble
 from eifffel.exceptions import (
     ModelChangedError,
     SeenRowsWarning,
@@ -25,21 +25,22 @@ from eifffel.exceptions import (
 )
 from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.training import Training
-from eifffel.measuring import RowsAtHand, measure_given
-from eifffel.objective import Objective, check_objective
-from eifffel.path_counts import IN_COLUMNS, PathCounts
-from eifffel.record import attach_record, make_record
 from eifffel.rows.batches import Batches
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import Groups, show_group
-from eifffel.rows.kinds import RowKinds, find_overlap
+from eifffel.rows.hashing import RowHashes, find_overlap
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
-from eifffel.rules import Rule, read_rules
-from eifffel.selecting import NONE_APART, select_step
-from eifffel.selection import KnownRows, Selection, check_own
+from eifffel.selection.advice import warn_of_known_rows
+from eifffel.selection.bounds import Bounds
+from eifffel.selection.certify import NONE_APART
+from eifffel.selection.choose import select_step
+from eifffel.selection.counts import IN_COLUMNS, PathCounts
+from eifffel.selection.measure import RowsToCheck, measure_given
+from eifffel.selection.objective import Objective, check_objective
+from eifffel.selection.selection import KnownRows, Selection, check_own
+from eifffel.selection.verdict import Verdict, say_verdict
 from eifffel.strategies import EditOrder
-from eifffel.verdict import Verdict, say_verdict
 
 if TYPE_CHECKING:
     from eifffel.display import FairnessPathDisplay
@@ -50,7 +51,7 @@ ROLES = ("unprivileged", "privileged")
 
 @dataclass(frozen=True, eq=False)
 class FairnessPath:
-    """All steps from a model as it came (step 0) to all edits of its leaves made.
+    """The steps from an original model, step 0, to the one with all edits of its leaves made.
 
     Made by `trace_path`. Stores counts, never metric values: every metric at every step is arithmetic on them,
     and every bound is a look-up. What needs the model raises `ModelChangedError` if it was refitted or edited since.
@@ -58,7 +59,7 @@ class FairnessPath:
     Attributes
     ----------
     model : fitted classifier
-        The model as it came; never changed.
+        The original model; never changed.
     strategy : str
     direction : str
         Which way decisions may change.
@@ -73,22 +74,22 @@ class FairnessPath:
     accuracy_counts : PathCounts
         On the rows that accuracy is measured on: the selection rows, or the scoring rows where the selection rows
         have no labels.
-    certain_counts : PathCounts or None
-        On those of the selection rows that no part of the edits was fitted to, of which alone something can be said
-        with confidence; ``None`` where there are none.
+    certification_counts : PathCounts or None
+        On those of the selection rows that no part of the edits was fitted to, which can certify a bound with
+        confidence; ``None`` where there are none.
     model_fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
     trained : bool or None
-        Whether the model was trained on rows of ``counts``; ``None`` where nothing tells it.
+        Whether the model was trained on rows of ``counts``; ``None`` where nothing shows it.
     overlap : float
         About which share of the rows of ``counts`` scored leaves; 0 where equal rows are no more frequent than
         repetition within the tables explains.
     repeats : int
         How many times over the rows are repeated, with those that scored leaves; 1 where they are not.
-    at_hand : RowsAtHand or None
+    rows_to_check : RowsToCheck or None
         The rows of ``counts``, with which edited models are checked. They are kept by reference and are not stored
         with the path: a path that was pickled and loaded has none.
-    scored, kinds : RowKinds or None
+    scored, hashes : RowHashes or None
         The rows by which leaves were scored, and those of ``counts``, as hashes, so that they are known again. They are
         not stored either.
 
@@ -104,9 +105,40 @@ class FairnessPath:
     >>> from eifffel import trace_path
     >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
     >>> tree = DecisionTreeClassifier().fit(age, paid)  # nobody of 20 is paid
-    >>> path = trace_path(tree, age, paid, sensitive_features=sex)
-    >>> path.discrimination.tolist(), path.accuracy.tolist()  # as it came, and after each of two flips
+    >>> others = [[22], [32], [42], [52]], paid, sex
+    >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=others)
+    >>> path.discrimination.tolist(), path.accuracy.tolist()  # of the original model, and after each of two flips
     ([0.5, 0.0, -0.5], [1.0, 0.75, 0.0])
+    >>> path.metric("demographic_parity_ratio").tolist()
+    [0.5, 1.0, 0.0]
+    >>> path.objective_drop([[0, 1], [5, 0]]).tolist()  # to refuse somebody wrongly costs five times as much
+    [0.0, 0.25, 4.0]
+    >>> [f"{limit:.1f}" for limit in path.upper_limits(0.95)]  # four people say little
+    ['1.0', '0.8', '0.4']
+    >>> frame = path.to_frame()  # all of it as a table
+    >>> frame["selection_rate_unprivileged"].tolist(), len(frame.columns)
+    ([0.5, 1.0, 0.5], 7)
+
+    A bound selects a step, and the step is a model:
+
+    >>> choice = path.select(epsilon=0.05)
+    >>> choice.step, choice.met, choice.discrimination, choice.accuracy
+    (1, True, 0.0, 0.75)
+    >>> path.choose(choice.bounds) == choice, path.counts_for(choice.confidence).rows
+    (True, 'selection rows')
+    >>> path.model_at(choice).predict(age).tolist()  # those of 20 are paid now
+    [1, 1, 1, 1]
+    >>> path.n_flips(1), path.scale(1), path.flips(1)[["leaf", "before", "after"]].tolist()
+    (1, 1.0, [(1, 0.0, 1.0)])
+    >>> print(path.rules(1, ["age"])[0])
+    age <= 25 (not missing): becomes favorable
+
+    Other rows tell whether the bound still holds:
+
+    >>> later = path.measure([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"])
+    >>> later.discrimination.tolist(), later.verdict(choice).holds
+    ([0.5, 0.0, -0.5], True)
+    >>> later.plot(selection=choice).figure_.savefig("tradeoff.png")  # doctest: +SKIP
     """
 
     model: Any
@@ -117,18 +149,18 @@ class FairnessPath:
     leaf_counts: LeafCounts
     counts: PathCounts
     accuracy_counts: PathCounts
-    certain_counts: PathCounts | None
+    certification_counts: PathCounts | None
     model_fingerprint: str
     trained: bool | None
     overlap: float
     repeats: int
-    at_hand: RowsAtHand | None = None
-    scored: RowKinds | None = None
-    kinds: RowKinds | None = None
+    rows_to_check: RowsToCheck | None = None
+    scored: RowHashes | None = None
+    hashes: RowHashes | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         stored = {field.name: getattr(self, field.name) for field in fields(self)}
-        return stored | {"at_hand": None, "scored": None, "kinds": None}
+        return stored | {"rows_to_check": None, "scored": None, "hashes": None}
 
     def __repr__(self) -> str:
         return (
@@ -139,7 +171,7 @@ class FairnessPath:
 
     @property
     def grouping(self) -> Groups:
-        """How people are told apart."""
+        """The groups that people are in."""
         return self.comparison.groups
 
     @property
@@ -181,7 +213,7 @@ class FairnessPath:
 
     @property
     def positions(self) -> np.ndarray:
-        """How far each step is from the model as it came, shape (n_steps + 1,).
+        """How far each step is from the original model, shape (n_steps + 1,).
 
         The number of flipped leaves; with ``strategy="shift"``, lambda.
         """
@@ -228,15 +260,6 @@ class FairnessPath:
         -------
         ndarray of shape (n_steps + 1,)
             A drop of accuracy, or a rise of the mean cost per person.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.objective_drop([[0, 1], [5, 0]]).tolist()  # to refuse somebody wrongly costs five times as much
-        [0.0, 0.25, 4.0]
         """
         return self.accuracy_counts.drop(check_objective(objective))
 
@@ -257,15 +280,6 @@ class FairnessPath:
         ------
         ValueError
             If the rows have weights, or were all used to fit the edits; see `counts_for`.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> [f"{limit:.1f}" for limit in path.upper_limits(0.95)]  # four people say little
-        ['1.0', '0.8', '0.4']
         """
         check_confidence(confidence)
         if self.counts.weighted:
@@ -282,27 +296,18 @@ class FairnessPath:
         Returns
         -------
         PathCounts
-            ``counts``, or with confidence ``certain_counts``.
+            ``counts``, or with confidence ``certification_counts``.
 
         Raises
         ------
         ValueError
-            With confidence, if no row is left that the edits owe nothing to: trace with ``keep_apart=True``.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.counts_for(None).rows
-        'scoring rows'
+            With confidence, if all rows had a part in the edits: trace with ``keep_apart=True``.
         """
         if confidence is None:
             return self.counts
-        if self.certain_counts is None:
+        if self.certification_counts is None:
             raise ValueError(NONE_APART.format(confidence=confidence, rows=self.counts.rows))
-        return self.certain_counts
+        return self.certification_counts
 
     @cached_property
     def fingerprint(self) -> str:
@@ -321,14 +326,14 @@ class FairnessPath:
     @property
     def known_rows(self) -> KnownRows:
         """What is known of the rows of ``counts``."""
-        return KnownRows(self.fingerprint, self.trained, self.overlap, self.repeats, self.kinds)
+        return KnownRows(self.fingerprint, self.trained, self.overlap, self.repeats, self.hashes)
 
     @property
     def seen(self) -> bool:
         """Whether leaves were scored by half of the rows of this path or more, or the model was trained on them.
 
-        What a model does to them says little of other people. A path that was stored knows it of the rows that it was
-        stored with alone.
+        What a model does to them says little about other people. A path that was stored knows it only of the rows that
+        it was stored with.
         """
         return self.known_rows.seen
 
@@ -351,15 +356,6 @@ class FairnessPath:
         ------
         ValueError
             If the name is not known, or the metric needs labels and the rows have none.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.metric("demographic_parity_ratio").tolist()
-        [0.5, 1.0, 0.0]
         """
         check_choice("metric", name, list(metrics.METRICS))
         kept = self.counts.constraint.find_bounded(self.grouping)
@@ -375,7 +371,7 @@ class FairnessPath:
         confidence: float | None = None,
         objective: Objective = "accuracy",
     ) -> Selection:
-        """The step for a bound on discrimination and on the loss of accuracy; a look-up.
+        """Select the step for a bound on discrimination and on the loss of accuracy; a look-up.
 
         Parameters
         ----------
@@ -423,25 +419,13 @@ class FairnessPath:
         See Also
         --------
         FairnessPath.verdict : Whether the bound holds on other rows.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> tree = DecisionTreeClassifier().fit(age, paid)
-        >>> others = [[22], [32], [42], [52]], paid, sex
-        >>> path = trace_path(tree, age, paid, sensitive_features=sex, select_on=others)
-        >>> choice = path.select(epsilon=0.05)
-        >>> choice.step, choice.met, choice.discrimination, choice.accuracy
-        (1, True, 0.0, 0.75)
         """
         return self.choose(
             Bounds(epsilon=epsilon, ratio=ratio, alpha=alpha, rule=rule, confidence=confidence, objective=objective)
         )
 
     def choose(self, bounds: Bounds) -> Selection:
-        """The step for bounds, as `select` gives it.
+        """Select the step for bounds, as `select` does.
 
         Parameters
         ----------
@@ -450,16 +434,6 @@ class FairnessPath:
         Returns
         -------
         Selection
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> from eifffel.bounds import Bounds
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.choose(Bounds(epsilon=0.05, rule="paper")).step
-        1
         """
         counts = self.counts_for(bounds.confidence)
         selection = select_step(counts, self.accuracy_counts, self.grouping, self.order.safest, bounds, self.known_rows)
@@ -470,11 +444,11 @@ class FairnessPath:
 
     @cached_property
     def _said(self) -> list[type[Warning]]:
-        """What this path has warned of, and need not again."""
+        """The warnings that this path has given, which it does not repeat."""
         return []
 
     def verdict(self, selection: Selection) -> Verdict:
-        """Whether the bound that chose a step still holds on the rows of this path, as after `measure`.
+        """Return whether the bound that chose a step still holds on the rows of this path, as after `measure`.
 
         Parameters
         ----------
@@ -485,22 +459,9 @@ class FairnessPath:
         -------
         Verdict
             ``print`` says it in words.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> from eifffel import EiFFFeLClassifier
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people, later = (make_biased_classification(4000, random_state=seed) for seed in (0, 1))
-        >>> forest = RandomForestClassifier(20, min_samples_leaf=5, random_state=0)
-        >>> clf = EiFFFeLClassifier(forest, epsilon=0.1, confidence=0.95, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> verdict = clf.path_.measure(later.data, later.target, later.sensitive).verdict(clf.selection_)
-        >>> verdict.holds
-        True
         """
         check_own(selection, self.fingerprint)
-        chosen = find_overlap(self.kinds, selection.kinds)
+        chosen = find_overlap(self.hashes, selection.hashes)
         return say_verdict(
             self.counts,
             self.accuracy_counts,
@@ -511,7 +472,7 @@ class FairnessPath:
         )
 
     def n_flips(self, step: int) -> int:
-        """How many leaves are edited at ``step``.
+        """Return how many leaves are edited at ``step``.
 
         Parameters
         ----------
@@ -521,20 +482,11 @@ class FairnessPath:
         Returns
         -------
         int
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.n_flips(0), path.n_flips(path.n_steps)
-        (0, 2)
         """
         return self.order.n_edited(check_step(step, self.n_steps))
 
     def scale(self, step: int) -> float:
-        """By which factor all leaves are drawn towards the cut-off at ``step``, so that they stay probabilities.
+        """Return the factor that draws all leaves towards the cut-off at ``step``, so that they stay probabilities.
 
         It changes no decision. 1 but for shifted forests, whose probabilities it narrows.
 
@@ -546,23 +498,14 @@ class FairnessPath:
         Returns
         -------
         float
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.scale(1)  # a flip scales nothing
-        1.0
         """
         return self.order.edit(self._view(), check_step(step, self.n_steps))[1]
 
     def model_at(self, step: int | Selection) -> Any:
-        """A copy of the model with the edits up to ``step`` made: the same class, ready to predict.
+        """Return a copy of the model with the edits up to ``step`` made: the same class, ready to predict.
 
-        It is read back and, where the rows of the path are at hand, asked to decide them again: its counts must be
-        those of the path. It carries a record of the edit, with which `eifffel.undo` takes it back.
+        It is read back and, where the rows of the path are in memory, decides them again: its counts must be those of
+        the path. It carries a record of the edit, with which `eifffel.undo` takes it back.
 
         Parameters
         ----------
@@ -587,22 +530,13 @@ class FairnessPath:
         -----
         NarrowProbabilitiesWarning
             If a shift leaves the probabilities of a forest much nearer the cut-off.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.model_at(1).predict(age).tolist()  # those of 20 are paid now
-        [1, 1, 1, 1]
         """
         selection = step if isinstance(step, Selection) else None
         if selection is not None:
             check_own(selection, self.fingerprint)
         place = check_step(step if selection is None else selection.step, self.n_steps)
         view = self._view()
-        written, scale = edit_model(view, self.order, place, self.at_hand)
+        written, scale = edit_model(view, self.order, place, self.rows_to_check)
         record = make_record(
             view,
             written,
@@ -614,7 +548,7 @@ class FairnessPath:
             path=self.fingerprint,
             selection=selection,
         )
-        model = written.around.outer
+        model = written.wrappers.outer
         attach_record(model, record)
         return model
 
@@ -638,15 +572,6 @@ class FairnessPath:
         See Also
         --------
         FairnessPath.rules : The same leaves in words.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> path.flips(2)[["leaf", "before", "after"]].tolist()
-        [(1, 0.0, 1.0), (2, 1.0, 0.0)]
         """
         step = check_step(step, self.n_steps)
         return list_flips(self._view(), self.order, self.leaf_counts, self.cell_names, step)
@@ -691,15 +616,6 @@ class FairnessPath:
         ------
         UnsupportedModelError
             For boosted ensembles, of which rules are not read.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> print(path.rules(1, ["age"])[0])
-        age <= 25 (not missing): becomes favorable
         """
         view = self._view()
         columns = view.columns if feature_names is None else plain_columns(list(feature_names))
@@ -727,13 +643,13 @@ class FairnessPath:
         Parameters
         ----------
         X, y, sensitive_features, sample_weight
-            In any of the forms that `trace_path` takes. ``y`` may be ``None``, and accuracy is then the one measured
-            here.
+            In any of the forms that `trace_path` takes, Dask collections too, whatever the path was traced on. ``y``
+            may be ``None``, and accuracy is then the one measured here.
         features : list of str, optional
             The columns of a table that are the model's features, in its order, for a model that was trained without
             names; see `trace_path`.
         n_jobs : int, optional
-            Threads for the pass over rows.
+            Threads for the pass over rows; the workers of Dask take one for each partition, whatever it is.
         verbose : int
             Above 0, a progress bar appears on work over a second.
 
@@ -744,8 +660,9 @@ class FairnessPath:
 
         Raises
         ------
-        ValueError
-            If rows have a group or a label that was not known when the path was traced.
+        ValueError, TypeError
+            If rows have a group or a label that was not known when the path was traced, or are not what they should
+            be, as in `trace_path`.
 
         Examples
         --------
@@ -756,13 +673,22 @@ class FairnessPath:
         >>> later = path.measure([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"])
         >>> later.discrimination.tolist(), later.counts.rows
         ([0.5, 0.0, -0.5], 'measured rows')
+
+        Rows in collections of Dask are counted where they are, by the current client:
+
+        >>> import dask.array as da
+        >>> from dask.distributed import Client
+        >>> X, y, s = (da.from_array(column, chunks=2) for column in ([[22], [24], [60]], [1, 0, 1], ["f", "m", "m"]))
+        >>> with Client(processes=False, dashboard_address="127.0.0.1:0"):
+        ...     path.measure(X, y, s).discrimination.tolist()
+        [0.5, 0.0, -0.5]
         """
         names = check_features(features, (y, sensitive_features))
-        given = read_rows(self.model, X, y, sensitive_features, sample_weight, features=names)
+        given = read_rows(find_features(self.model), X, y, sensitive_features, sample_weight, features=names)
         return self.measure_batches(given, n_jobs=n_jobs, verbose=verbose)
 
     def measure_batches(self, given: Batches, *, n_jobs: int | None = None, verbose: int = 0) -> "FairnessPath":
-        """`measure` for rows in batches of any kind; `measure` itself reads batches and Parquet files.
+        """`measure` for rows in batches of any kind, which `measure` itself makes of what it is given.
 
         Parameters
         ----------
@@ -787,8 +713,9 @@ class FairnessPath:
         [0.5, 0.0, -0.5]
         """
         view = self._view()
+        n_jobs = given.threads(n_jobs)
         counts, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
-        overlap, training = find_overlap(measured.kinds, self.scored), Training.of(view)
+        overlap, training = find_overlap(measured.hashes, self.scored), Training.of(view)
         # One that was trained apart from the rows of this path was trained on its scoring rows.
         trained = False if self.trained is False and self.scored is not None and overlap == 0 else None
         if training is not None and measured.in_tree is not None and training.among(measured.in_tree):
@@ -798,12 +725,12 @@ class FairnessPath:
             self,
             counts=counts,
             accuracy_counts=counts if has_labels else self.accuracy_counts,
-            certain_counts=counts,
+            certification_counts=counts,
             trained=trained,
             overlap=overlap,
-            repeats=measured.kinds.repeats,
-            at_hand=measured.at_hand,
-            kinds=measured.kinds,
+            repeats=measured.hashes.repeats,
+            rows_to_check=measured.rows_to_check,
+            hashes=measured.hashes,
         )
 
     def to_frame(self, backend: Literal["pandas", "polars"] = "pandas") -> Any:
@@ -819,16 +746,6 @@ class FairnessPath:
         Returns
         -------
         data frame of n_steps + 1 rows
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> frame = path.to_frame()
-        >>> frame["selection_rate_unprivileged"].tolist(), len(frame.columns)
-        ([0.5, 1.0, 0.5], 7)
         """
         check_choice("backend", backend, ("pandas", "polars"))
         import_optional(backend, "to_frame needs")
@@ -865,18 +782,6 @@ class FairnessPath:
         -------
         FairnessPathDisplay
             With ``ax_`` and ``figure_``.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from eifffel import trace_path
-        >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
-        >>> path = trace_path(DecisionTreeClassifier().fit(age, paid), age, paid, sensitive_features=sex)
-        >>> from matplotlib.figure import Figure
-        >>> path.plot(ax=Figure().subplots()).ax_.get_ylabel()
-        'accuracy'
-        >>> choice = path.select(epsilon=0.05, rule="paper")
-        >>> path.plot(selection=choice).figure_.savefig("tradeoff.png")  # doctest: +SKIP
         """
         from eifffel.display import FairnessPathDisplay
 

@@ -7,10 +7,26 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import SHOWN, check_choice, check_n_jobs, check_number, check_select_on, equal, listed
+from eifffel._utils.validation import (
+    SHOWN_VALUES,
+    check_choice,
+    check_n_jobs,
+    check_number,
+    check_select_on,
+    equal,
+    listed,
+)
 from eifffel.comparison import Compared, Comparison
 from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS, Constraint
-from eifffel.ensembles import EnsembleView, find_view, read_classes, read_monotone, view_ensemble
+from eifffel.ensembles import (
+    EnsembleView,
+    find_features,
+    find_view,
+    read_classes,
+    read_monotone,
+    to_local,
+    view_ensemble,
+)
 from eifffel.exceptions import (
     HiddenMonotoneWarning,
     InputError,
@@ -23,10 +39,8 @@ from eifffel.exceptions import (
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.leaves.training import Training, find_trained
-from eifffel.measuring import measure_rows
 from eifffel.metrics import balanced_accuracy
 from eifffel.path import FairnessPath
-from eifffel.path_counts import ROWS_KEPT_APART, SCORING_ROWS, SELECTION_ROWS, PathCounts
 from eifffel.rows.batches import Batches
 from eifffel.rows.columns import check_features
 from eifffel.rows.groups import EACH
@@ -34,6 +48,8 @@ from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows, read_selection
 from eifffel.rows.sensitive import ERROR
 from eifffel.rows.survey import Survey
+from eifffel.selection.counts import ROWS_KEPT_APART, SCORING_ROWS, SELECTION_ROWS, PathCounts
+from eifffel.selection.measure import measure_rows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, EditOrder, check_strategy, resolve_strategy
 
 # Leaf indices that are kept for a second pass where rows come in batches: those of 20 million rows in 100 trees.
@@ -77,7 +93,7 @@ def trace_path(
         BaggingClassifier over trees; GradientBoostingClassifier, HistGradientBoostingClassifier, LGBMClassifier,
         XGBClassifier, CatBoostClassifier, and the Booster of LightGBM or XGBoost (labels 0 and 1, cut-off 1/2); a
         class derived from one; or a Pipeline, FixedThresholdClassifier, TunedThresholdClassifierCV or FrozenEstimator
-        around one.
+        around one. Of a model that LightGBM or XGBoost trained on Dask, the local model, or the Booster, is taken.
     X, y, sensitive_features : array-like
         The scoring rows: features, labels, and the group of each row. Several attributes are a data frame, a dict of
         columns or an array of several; a tuple, in a list of them, is one group.
@@ -88,6 +104,12 @@ def trace_path(
         ``(X, y, sensitive_features)``, or with ``sample_weight`` as a fourth entry, where ``y`` and
         ``sensitive_features`` are left out here. Columns are matched with those that the model was trained on. With
         ``strategy="shift"``, a sample of the rows then fits the direction and says at which steps all are counted.
+
+        Rows on many machines are Dask collections: data frames, series or arrays with equal partitions, or a dict of
+        them as ``sensitive_features``; or ``X`` is a Dask data frame, and the others name its columns, which is best:
+        then each partition is read once in a pass. The model goes to the workers of the current client, and counts
+        come back; of a sample, leaf indices do. Another client becomes the current one in a block
+        ``with client.as_current():``.
     strategy : {"auto", "leaf", "tree", "shift"}
         Flip one leaf at a time (EiFFFeL-LF) or all candidate leaves of a tree at once (EiFFFeL-TF), where leaves vote;
         or shift all leaves together. ``"auto"`` is leaf for averaged trees of which one difference is bounded, and
@@ -110,7 +132,8 @@ def trace_path(
         The selection rows, on which each step is measured: rows that the model was not trained on, or the bound says
         little of other people. ``y`` may be ``None``: accuracy is then measured on the scoring rows. By default the
         scoring rows, as in the paper; selecting a step then warns. Each entry is what it is for the scoring rows:
-        ``("later/", "hired", "sex")``, or ``(batches, None, None)``.
+        ``("later/", "hired", "sex")``, or ``(batches, None, None)``. They may be in memory and the scoring rows not, or
+        the other way round.
     keep_apart : bool
         Where a shift is to bound several differences: let half of the selection rows, or of each batch of them, have no
         part in how they are weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs
@@ -134,22 +157,25 @@ def trace_path(
         Of a table in files or batches that is read by name, they must then be named; its order says nothing.
     memory_budget : float
         Bytes of leaf indices that may be kept where rows are read in batches and are needed again; what goes beyond is
-        made again.
+        made again. Of Dask collections none are kept, whatever it is.
     n_jobs : int, optional
-        Threads for the passes over rows.
+        Threads for the passes over rows. The workers of Dask take one for each partition, whatever it is.
     verbose : int
-        Above 0, a progress bar appears on work over a second.
+        Above 0, a progress bar appears on work over a second; it counts rows, or partitions of Dask collections.
 
     Returns
     -------
     FairnessPath
+        Where steps were measured on Dask collections, it holds no rows, and `FairnessPath.model_at` checks what it
+        wrote by reading it back alone.
 
     Raises
     ------
     UnsupportedModelError
         If the leaves of the model cannot be edited, or not by this strategy.
     ValueError, TypeError
-        If rows, labels or groups are not what they should be, or a parameter is not; the message says what to do.
+        If rows, labels or groups are not what they should be, or a parameter is not, or rows are Dask collections and
+        there is no client; the message says what to do.
     ViewMismatchError
         If the leaves do not give the model's own decisions, as where a class overrides ``predict``.
 
@@ -165,7 +191,7 @@ def trace_path(
     See Also
     --------
     EiFFFeLClassifier : Trains the model, too.
-    eifffel.dask.trace_path : For rows on many machines.
+    FairnessPath.measure : The same path on other rows.
 
     Examples
     --------
@@ -183,13 +209,26 @@ def trace_path(
     >>> fair = path.model_at(choice)
     >>> type(fair).__name__
     'RandomForestClassifier'
+
+    The same rows as collections of Dask, on a cluster that is started for them:
+
+    >>> import dask.array as da
+    >>> from dask.distributed import Client
+    >>> X, y, s = (da.from_array(column, chunks=500) for column in (X, y, s))
+    >>> with Client(processes=False, dashboard_address="127.0.0.1:0") as client:
+    ...     elsewhere = trace_path(model, X[:1000], y[:1000], sensitive_features=s[:1000],
+    ...                            select_on=(X[1000:], y[1000:], s[1000:]))
+    >>> elsewhere.fingerprint == path.fingerprint
+    True
     """
     comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
     tracing = Tracing(strategy, direction, keep_apart, monotone, memory_budget, n_jobs, verbose)
     given = [(y, sensitive_features), *([] if select_on is None else [check_select_on(select_on)[1:3]])]
     names = check_features(features, *given)
-    scoring = read_rows(model, X, y, sensitive_features, sample_weight, features=names)
-    return trace_rows(model, scoring, read_selection(model, select_on, names), comparison, tracing)
+    model = to_local(model)
+    known = find_features(model)
+    scoring = read_rows(known, X, y, sensitive_features, sample_weight, features=names)
+    return trace_rows(model, scoring, read_selection(known, select_on, names), comparison, tracing)
 
 
 @dataclass(frozen=True)
@@ -221,10 +260,9 @@ class Tracing:
             check_number("memory_budget", self.memory_budget, at_least=0)
         check_choice("direction", self.direction, DIRECTIONS)
 
-    @property
-    def work(self) -> dict[str, Any]:
+    def work_on(self, rows: Batches) -> dict[str, Any]:
         """What a pass over rows takes: its threads, and whether there is a bar."""
-        return {"n_jobs": self.n_jobs, "verbose": self.verbose}
+        return {"n_jobs": rows.threads(self.n_jobs), "verbose": self.verbose}
 
 
 def trace_rows(
@@ -241,7 +279,7 @@ def trace_rows(
     # The first pass.
     training = Training.of(view)
     sampled = not STRATEGIES[strategy].flips
-    counted = count_rows(view, scored, sampled=sampled, training=training, **tracing.work)
+    counted = count_rows(view, scored, sampled=sampled, training=training, **tracing.work_on(scored.given))
     compared = _find_privileged(replace(compared, constraint=constraint), counted)
     constraint = compared.constraint
 
@@ -250,22 +288,27 @@ def trace_rows(
     # The second pass.
     fitted = chosen_on is not scored and order.saw_selection_rows
     keep_apart = tracing.keep_apart and fitted
-    measured = measure_rows(view, chosen_on, order, keep_apart=keep_apart, training=training, **tracing.work)
+    work = tracing.work_on(chosen_on.given)
+    measured = measure_rows(view, chosen_on, order, keep_apart=keep_apart, training=training, **work)
     accuracy_counts = counts = measured.steps.path_counts(chosen_on.name, constraint)
-    certain_counts: PathCounts | None = counts
+    certification_counts: PathCounts | None = counts
     if fitted:
-        certain_counts = None if measured.apart is None else measured.apart.path_counts(ROWS_KEPT_APART, constraint)
+        certification_counts = (
+            None if measured.apart is None else measured.apart.path_counts(ROWS_KEPT_APART, constraint)
+        )
     if surveys[-1].labels is None:
-        steps = measure_rows(view, scored, order, **tracing.work).steps
+        steps = measure_rows(view, scored, order, **tracing.work_on(scored.given)).steps
         accuracy_counts = steps.path_counts(scored.name, constraint)
 
     if compared.label_sets is not None and not tracing.trained_here:
-        _check_not_inverted(accuracy_counts, compared.label_sets)
+        check_not_inverted(
+            accuracy_counts.favorable[0], accuracy_counts.totals, compared.label_sets, rows=accuracy_counts.rows
+        )
 
-    alone = chosen_on is scored
-    overlap = 1.0 if alone else measured.kinds.overlap(counted.kinds)
-    repeats = max(measured.kinds.repeats, 1 if overlap else measured.kinds.join(counted.kinds).repeats)
-    in_others = None if alone else measured.in_tree
+    same_rows = chosen_on is scored
+    overlap = 1.0 if same_rows else measured.hashes.overlap(counted.hashes)
+    repeats = max(measured.hashes.repeats, 1 if overlap else measured.hashes.join(counted.hashes).repeats)
+    in_others = None if same_rows else measured.in_tree
     trained = find_trained(
         training, counted.in_tree, in_others, on_scoring=tracing.trained_here, one_table=tracing.one_table
     )
@@ -278,15 +321,15 @@ def trace_rows(
         leaf_counts=counted.leaves,
         counts=counts,
         accuracy_counts=accuracy_counts,
-        certain_counts=certain_counts,
+        certification_counts=certification_counts,
         model_fingerprint=view.fingerprint(),
         # Of rows that are repeated, some of the same people are on either side.
         trained=None if trained is False and (overlap or repeats > 1) else trained,
         overlap=overlap,
         repeats=repeats,
-        at_hand=measured.at_hand,
-        scored=counted.kinds,
-        kinds=measured.kinds,
+        rows_to_check=measured.rows_to_check,
+        scored=counted.hashes,
+        hashes=measured.hashes,
     )
 
 
@@ -330,14 +373,15 @@ def _place(
     tracing: Tracing,
 ) -> tuple[RowsInLeaves, RowsInLeaves]:
     """The scoring rows and the rows that steps are measured on, to be placed in their leaves when they are read."""
-    coding, work = compared.coding, tracing.work
+    coding, work = compared.coding, tracing.work_on(scoring)
     # They are kept, as far as there is room, where they will be needed again.
     budget = tracing.memory_budget if selection is None or surveys[-1].labels is None else 0
-    placing = Placing(view, coding, surveys[0], SCORING_ROWS, SCORING, scoring.alone is not None, **work)
+    placing = Placing(view, coding, surveys[0], SCORING_ROWS, SCORING, scoring.in_memory is not None, **work)
     scored = RowsInLeaves.of(scoring, placing, budget)
     if selection is None:
         return scored, scored
-    placing = Placing(view, coding, surveys[-1], SELECTION_ROWS, SELECTION, selection.alone is not None, **work)
+    work = tracing.work_on(selection)
+    placing = Placing(view, coding, surveys[-1], SELECTION_ROWS, SELECTION, selection.in_memory is not None, **work)
     return scored, RowsInLeaves.of(selection, placing)
 
 
@@ -378,7 +422,9 @@ def _ask_if_monotone(view: EnsembleView, sensitive: Sequence[str]) -> None:
 
 
 def _in_words(constrained: dict[str, int]) -> str:
-    words = [f"{name!r} ({'rising' if sign > 0 else 'falling'})" for name, sign in list(constrained.items())[:SHOWN]]
+    words = [
+        f"{name!r} ({'rising' if sign > 0 else 'falling'})" for name, sign in list(constrained.items())[:SHOWN_VALUES]
+    ]
     more = len(constrained) - len(words)
     return ", ".join(words) + (f" and {more} more" if more else "")
 
@@ -401,27 +447,37 @@ def _order(
         constraint,
         direction=tracing.direction,
         draw=draw,
-        draw_ahead=None if chosen_on is scored else partial(chosen_on.sample_any, half=tracing.keep_apart),
+        draw_selection_sample=None if chosen_on is scored else partial(chosen_on.sample_any, half=tracing.keep_apart),
         n_jobs=tracing.n_jobs,
     )
     if not STRATEGIES[strategy].flips:
-        whole: PlacedRows | None = chosen_on.placed.alone
+        whole: PlacedRows | None = chosen_on.placed.in_memory
         shown = draw() if whole is None else whole
         order = order.on_rows(view, shown.index, some=whole is None, n_jobs=tracing.n_jobs)
         order.review(view, shown)
     return order
 
 
-def _check_not_inverted(counts: PathCounts, sets: LabelSets) -> None:
-    """Raise if a model, as it came, decides against the labels that were said to stand for its 1."""
-    agreement = float(balanced_accuracy(counts.favorable[0], counts.totals))
+def check_not_inverted(favorable: np.ndarray, totals: np.ndarray, sets: LabelSets, *, rows: str) -> None:
+    """Raise if an original model decides against the labels that were said to stand for its 1.
+
+    Parameters
+    ----------
+    favorable, totals : ndarray of shape (n_groups, n_labels)
+        Rows decided favourably, and all of them.
+    sets : LabelSets
+        The labels that stand for 1, and the others.
+    rows : str
+        What these rows are called.
+    """
+    agreement = float(balanced_accuracy(favorable, totals))
     if agreement < 0.5:
         good, bad = (listed(labels) for labels in sets)
         raise InputError(
             parameter("favorable")
             + f"={good} is taken as what the model's 1 stands for, and the model then decides against the "
-            f"labels (balanced accuracy {agreement:.2f} on the {counts.rows}). If its 1 stands for {bad}, name that; "
-            f"if {good} is the good outcome all the same, pass y as 0 and 1 and " + parameter("favorable") + "=0"
+            f"labels (balanced accuracy {agreement:.2f} on the {rows}). If its 1 stands for {bad}, name that; "
+            f"if {good} is the good outcome all the same, " + wording("recode", "pass y as 0 and 1 and favorable=0")
         )
 
 

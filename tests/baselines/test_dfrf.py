@@ -67,6 +67,7 @@ def test_a_process_backend_gives_the_same():
     np.testing.assert_array_equal(elsewhere.decision_function(X), fit(n_estimators=3).decision_function(X))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of its own libraries
 def test_a_dask_cluster_grows_the_trees():
     distributed = pytest.importorskip("distributed")

@@ -18,7 +18,7 @@ def run(*arguments, **options):
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=300, **options)
 
 
-def run_here(*arguments, cwd):
+def run_here(*arguments, cwd="."):
     """Run a command in this process: it is the same code and much faster."""
     from eifffel.cli import run as run_command
 

@@ -11,7 +11,7 @@ pytest.importorskip("typer")
 pytest.importorskip("skops")
 pytest.importorskip("altair")
 
-from commands import error_of, run, run_here  # noqa: E402
+from commands import error_of, run_here  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 
 from eifffel import save  # noqa: E402
@@ -45,7 +45,7 @@ DECISIONS = ("audit", "people.csv", "--decision", "hired", "--favorable", "yes")
 
 
 def test_decisions_without_a_model(folder):
-    done = run(*DECISIONS, "--sensitive", "sex", "--json", cwd=folder)
+    done = run_here(*DECISIONS, "--sensitive", "sex", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     frame = pd.read_csv(folder / "people.csv")

@@ -14,9 +14,9 @@ from commands import run_here as run  # noqa: E402
 
 from eifffel import load, save  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
-from eifffel.record import find_record  # noqa: E402
+from eifffel.edits.record import find_record  # noqa: E402
 from eifffel.report.facts import ChosenStep, read  # noqa: E402
-from eifffel.shortfall import say_shortfall  # noqa: E402
+from eifffel.selection.shortfall import say_shortfall  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
 
@@ -227,7 +227,10 @@ def test_a_model_of_0_and_1_takes_a_table_of_words(folder, command):
     assert summary["overall"]["after"]["accuracy"]["value"] > 0.7
     n_no = (table["granted"] == "no").sum()
     for favorable, message in (
-        (("--favorable", "no"), "--favorable no is taken as what the model's 1 stands for, and the model then decides"),
+        (
+            ("--favorable", "no"),
+            "--favorable='no' is taken as what the model's 1 stands for, and the model then decides",
+        ),
         (("--favorable", "Yes"), "--favorable: column 'granted' has no 'Yes'; did you mean 'yes'? It has 'no', 'yes'"),
         ((), f"--favorable is needed: which label of column 'granted' is good for a person, 'no' ({n_no:,} rows) or"),
     ):

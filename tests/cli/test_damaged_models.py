@@ -15,9 +15,9 @@ from commands import error_of, run_here  # noqa: E402
 
 from eifffel import load  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
-from eifffel.record import find_record  # noqa: E402
+from eifffel.edits.record import find_record  # noqa: E402
+from eifffel.edits.storage import ABOUT  # noqa: E402
 from eifffel.report import conforms, schema  # noqa: E402
-from eifffel.storage import ABOUT  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
 

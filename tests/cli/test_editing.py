@@ -8,10 +8,10 @@ pytest.importorskip("pandas")
 for library in ("typer", "skops"):
     pytest.importorskip(library)
 
-from eifffel.bounds import Bounds  # noqa: E402
 from eifffel.cli._editing import Edited  # noqa: E402
 from eifffel.report import summarize_decisions  # noqa: E402
-from eifffel.selection import Selection  # noqa: E402
+from eifffel.selection.bounds import Bounds  # noqa: E402
+from eifffel.selection.selection import Selection  # noqa: E402
 
 MET = Selection(
     step=1,

@@ -11,11 +11,11 @@ for library in ("typer", "skops", "altair", "vl_convert", "pyarrow", "onnx", "sk
     pytest.importorskip(library)
 
 import onnxruntime  # noqa: E402
-from commands import error_of, run, run_here  # noqa: E402
+from commands import error_of, run_here  # noqa: E402
 
 from eifffel import load, save, verify_export  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
-from eifffel.cli._training import features_for  # noqa: E402
+from eifffel.cli._features import features_for  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
 
@@ -40,7 +40,7 @@ def written(folder):
 
 def test_a_model_is_exported_and_compared(folder, tmp_path):
     out = tmp_path / "model.onnx"
-    done = run("export", "model.skops", "--to", "onnx", "--out", out, "--check", "people.csv", cwd=folder)
+    done = run_here("export", "model.skops", "--to", "onnx", "--out", out, "--check", "people.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "Compared on 1,500 rows: the same labels, and probabilities that differ by" in done.stdout
     assert f"The exported model is in {out}." in " ".join(done.stdout.split())

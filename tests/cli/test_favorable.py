@@ -16,7 +16,7 @@ from commands import error_of, run_here  # noqa: E402
 from eifffel import load, save, trace_path  # noqa: E402
 from eifffel.cli._tables import is_spelt, match_value  # noqa: E402
 from eifffel.datasets import make_biased_classification  # noqa: E402
-from eifffel.record import find_record  # noqa: E402
+from eifffel.edits.record import find_record  # noqa: E402
 
 N = 600
 PEOPLE = make_biased_classification(N, random_state=0)

@@ -236,11 +236,11 @@ def test_mistakes(words, message, folder):
 def test_no_number_is_cut_off_where_names_are_long(width, monkeypatch, capsys):
     monkeypatch.setattr(_printing, "MAX_WIDTH", width)
     head = ["epsilon", "changed leaves", "Female, African-American", "Male, African-American", "discrimination", ""]
-    rows = [["as it came", "0", "70.8%", "46.6%", "0.392 (0.247 to 0.533)", ""]]
+    rows = [["original model", "0", "70.8%", "46.6%", "0.392 (0.247 to 0.533)", ""]]
     _printing.print_table("What each bound costs", head, rows)
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= width
-    for word in ("as", "came", "70.8%", "46.6%", "0.392", "(0.247", "0.533)"):
+    for word in ("original", "model", "70.8%", "46.6%", "0.392", "(0.247", "0.533)"):
         assert word in said.split()
     letters = "".join(said.split())
     assert letters.count("(") == letters.count(")") == 1
@@ -294,8 +294,8 @@ def test_no_step_is_chosen_by_few_people(few):
     words = ("fit", "forty.csv", "--target", "granted", "--favorable", "yes", "--sensitive", "sex", "--drop", "decided")
     done = run(*words, "--out", "never.skops", "--quiet", cwd=few)
     assert error_of(done) == (
-        "f has fewer than ten of the selection rows, and no step is chosen by what is decided about so few people, of "
-        "whom nothing is told; give "
+        "f has fewer than ten of the selection rows, and no step is chosen by what is decided about so few people, "
+        "who are not described; give "
         "more rows of it, put groups together, or take a larger --selection-size"
     )
     # Enough to choose by, and too few to judge by.

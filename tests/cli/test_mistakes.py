@@ -14,9 +14,9 @@ pandas = pytest.importorskip("pandas")
 for library in ("typer", "skops", "altair", "vl_convert", "pyarrow"):
     pytest.importorskip(library)
 
-from commands import COMMAND, error_of, run, start  # noqa: E402
+from commands import COMMAND, error_of, run, run_here, start  # noqa: E402
 
-from eifffel.cli import run as run_here  # noqa: E402
+from eifffel.cli import run as run_command  # noqa: E402
 from eifffel.cli._demo import make_applicants  # noqa: E402
 
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
@@ -37,7 +37,7 @@ def assert_nothing_written(folder):
     assert not [path.name for path in folder.iterdir() if path.suffix in (".skops", ".html", ".part")]
 
 
-# The mistakes that a user makes most, each in a process of its own.
+# The mistakes that a user makes most.
 
 
 def write(folder, name, content):
@@ -70,16 +70,16 @@ def write(folder, name, content):
 )
 def test_a_table_that_cannot_be_used(content, message, folder):
     write(folder, "data.csv", content)
-    said = error_of(run(*fit_words("data.csv"), cwd=folder))
+    said = error_of(run_here(*fit_words("data.csv"), cwd=folder))
     assert message in said
     assert_nothing_written(folder)
 
 
 def test_a_model_file_that_is_truncated(folder):
-    assert run_here(["fit", "people.csv", *WHAT, "--out", "good.skops", "--quiet"]) in (0, 3)
+    assert run_command(["fit", "people.csv", *WHAT, "--out", "good.skops", "--quiet"]) in (0, 3)
     whole = (folder / "good.skops").read_bytes()
     write(folder, "cut.skops", whole[: len(whole) // 2])
-    said = error_of(run("predict", "cut.skops", "people.csv", "--out", "out.csv", cwd=folder))
+    said = error_of(run_here("predict", "cut.skops", "people.csv", "--out", "out.csv", cwd=folder))
     assert said == "'cut.skops' is cut off or damaged: it begins as a model file and does not end as one"
     assert not (folder / "out.csv").exists()
 
@@ -93,12 +93,12 @@ def test_a_pickle_bomb_does_not_go_off(folder):
     write(folder, "bomb.skops", pickle.dumps(Bomb()))
     for command in ("predict", "flip", "audit"):
         more = {"predict": ("--out", "out.csv"), "flip": ("--out", "out.skops"), "audit": ()}[command]
-        said = error_of(run(command, "bomb.skops", "people.csv", *more, cwd=folder))
+        said = error_of(run_here(command, "bomb.skops", "people.csv", *more, cwd=folder))
         assert "only if you trust whoever made it, pass --allow-pickle" in said
     for command in ("explain", "path"):
-        assert "is no skops file" in error_of(run(command, "bomb.skops", cwd=folder))
+        assert "is no skops file" in error_of(run_here(command, "bomb.skops", cwd=folder))
     assert not (folder / "exploded").exists()
-    done = run("predict", "bomb.skops", "people.csv", "--out", "out.csv", "--allow-pickle", cwd=folder)
+    done = run_here("predict", "bomb.skops", "people.csv", "--out", "out.csv", "--allow-pickle", cwd=folder)
     assert (folder / "exploded").exists(), "it was live"
     assert "note: loading 'bomb.skops' as a pickle, which can run any code" in done.stderr
 
@@ -237,7 +237,7 @@ def test_debug_shows_where_an_error_comes_from(folder):
 
 
 def said_here(capsys, *arguments):
-    code = run_here([str(word) for word in arguments])
+    code = run_command([str(word) for word in arguments])
     out, err = capsys.readouterr()
     assert (code, out) == (2, ""), err
     assert err.count("\n") == 1
@@ -338,7 +338,7 @@ def test_odd_tables(name, content, message, folder, capsys):
 
 
 def test_rows_that_the_model_cannot_take(folder, capsys):
-    assert run_here(["fit", "people.csv", *WHAT, "--out", "model.skops", "--quiet"]) in (0, 3)
+    assert run_command(["fit", "people.csv", *WHAT, "--out", "model.skops", "--quiet"]) in (0, 3)
     frame = make_applicants(50)
     frame.drop(columns=["age", "debt"]).to_csv("new.csv", index=False)
     said = said_here(capsys, "predict", "model.skops", "new.csv", "--out", "out.csv")
@@ -368,7 +368,7 @@ def test_a_fault_of_ours_is_exit_code_1(folder, capsys, monkeypatch):
         raise RuntimeError("something that should not be")
 
     monkeypatch.setattr(eifffel.cli._fit, "read_table", fail)
-    code = run_here([*fit_words()])
+    code = run_command([*fit_words()])
     assert code == 1
     said = capsys.readouterr().err
     assert said == (

@@ -124,9 +124,7 @@ def test_a_few_such_columns_are_told(tmp_path):
     assert said[3:] == ["note: 2 more columns have words among their numbers"]
 
 
-@pytest.mark.parametrize(
-    "words", [("fit", "people.csv", *options(), "--out", "new.skops"), ("reproduce",), ("demo", "--out", "new")]
-)
+@pytest.mark.parametrize("words", [("fit", "people.csv", *options(), "--out", "new.skops"), ("demo", "--out", "new")])
 def test_far_more_jobs_than_cores(words, folder):
     from joblib import cpu_count
 

@@ -255,7 +255,7 @@ def test_leaves_in_blocks_of_rows(case, monkeypatch):
     model, rows = case
     view = view_ensemble(model, favorable=model.classes_[1])
     whole = view.apply(view.check_rows(rows))
-    monkeypatch.setattr("eifffel.ensembles._treewise.PAIRS_PER_BLOCK", 37 * view.n_trees)
+    monkeypatch.setattr("eifffel.ensembles._treewise.APPLIED_PER_BLOCK", 37 * view.n_trees)
     np.testing.assert_array_equal(view.apply(view.check_rows(rows)), whole)
 
 

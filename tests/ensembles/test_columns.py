@@ -10,8 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from eifffel import trace_path, view_ensemble
+from eifffel.edits.rules import Condition, Rule
 from eifffel.ensembles._columns import INFREQUENT, Column
-from eifffel.rules import Bound, Rule
 
 pandas = pytest.importorskip("pandas")
 RANDOM = np.random.default_rng(0)
@@ -86,14 +86,14 @@ def test_rules_speak_of_the_table():
 
 def test_one_value_rules_the_others_out_and_long_lists_are_cut():
     columns = view_ensemble(fitted(make_column_transformer((OneHotEncoder(sparse_output=False), ["job"])))).columns
-    refused = tuple(Bound(k, column, -np.inf, 0.5, False) for k, column in enumerate(columns))
+    refused = tuple(Condition(k, column, -np.inf, 0.5, False) for k, column in enumerate(columns))
     assert Rule(0, 0, refused[:2], "").words() == "job is neither clerk nor cook"
     assert Rule(0, 0, refused, "").words(brief=True) == "job is none of clerk, cook, judge, 'rare 1' and 'rare 2'"
-    wanted = Bound(2, columns[2], 0.5, np.inf, False)
+    wanted = Condition(2, columns[2], 0.5, np.inf, False)
     assert Rule(0, 0, (*refused[:2], wanted), "").words() == "job is judge"
-    many = tuple(Bound(k, Column(f"j{k}", "job", f"j{k}"), -np.inf, 0.5, False) for k in range(9))
+    many = tuple(Condition(k, Column(f"j{k}", "job", f"j{k}"), -np.inf, 0.5, False) for k in range(9))
     assert Rule(0, 0, many, "").words(brief=True) == "job is none of j0, j1, j2, j3 and 5 others"
-    age = Bound(0, Column("age", "age"), 1234567.8, np.inf, True)
+    age = Condition(0, Column("age", "age"), 1234567.8, np.inf, True)
     assert Rule(0, 0, (age,), "").words(lambda feature: False, brief=True) == "age > 1,234,567.8"
     assert Rule(0, 0, (age,), "").words(brief=True) == "(age > 1,234,567.8 or missing)"
 
@@ -126,8 +126,10 @@ def test_a_missing_category_has_a_name():
 
 def test_rounding_does_not_empty_a_rule():
     date = Column("date", "date")
-    assert Bound(0, date, 20230105.5, 20230110.5, False).words(missing=False, brief=True) == (
+    assert Condition(0, date, 20230105.5, 20230110.5, False).words(missing=False, brief=True) == (
         "20,230,105.5 < date <= 20,230,110.5"
     )
-    assert Bound(0, date, 0.123441, 0.123449, False).words(missing=False, brief=True) == "0.123441 < date <= 0.123449"
-    assert Bound(0, date, -np.inf, 3.14159, False).words(missing=False, brief=True) == "date <= 3.142"
+    assert (
+        Condition(0, date, 0.123441, 0.123449, False).words(missing=False, brief=True) == "0.123441 < date <= 0.123449"
+    )
+    assert Condition(0, date, -np.inf, 3.14159, False).words(missing=False, brief=True) == "date <= 3.142"

@@ -89,7 +89,7 @@ def test_the_same_in_blocks_of_pairs(monkeypatch):
 
     trees = [draw_tree(np.random.RandomState(seed), 2, 2, 3)[0] for seed in range(40)]
     whole = [find_ordered([tree]) for tree in trees]
-    monkeypatch.setattr(_monotone, "PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr(_monotone, "LEAF_PAIRS_AT_ONCE", 3)
     assert [find_ordered([tree]) for tree in trees] == whole
     assert any(whole)
 

@@ -369,7 +369,7 @@ def test_many_rows_come_in_blocks(monkeypatch):
     model, rows = fitted(HOLES)
     view = view_ensemble(model)
     whole = index_of(view, rows)
-    monkeypatch.setattr("eifffel.ensembles._treewise.PAIRS_PER_BLOCK", 12 * 70)
+    monkeypatch.setattr("eifffel.ensembles._treewise.APPLIED_PER_BLOCK", 12 * 70)
     np.testing.assert_array_equal(index_of(view, rows), whole)
 
 

@@ -149,13 +149,14 @@ def test_columns_by_name_without_being_shown_rows(encoder, rest):
 def test_what_the_command_line_trains_without_being_shown_rows(name):
     for library in ("pandas", "typer", "altair", *((name,) if name not in ("rf", "extra-trees") else ())):
         pytest.importorskip(library)
-    from eifffel.cli._training import as_trained, train
+    from eifffel.cli._features import as_trained
+    from eifffel.cli._training import make_untrained
 
     frame, y = table()
     numbers, categories = ["income", "children", "age"], ["region", "job"]
     rows = as_trained(frame, numbers, categories)
     y = (y == "yes").astype(int) if name == "xgboost" else y
-    model = train(name, rows, y, seed=0, jobs=1, done=lambda part: None)
+    model = make_untrained(name, rows, seed=0, jobs=1).fit(rows, y)
     exported = to_onnx(model)
     assert_same(model, exported, as_trained(strange(frame), numbers, categories), CLOSE_XGBOOST)
 

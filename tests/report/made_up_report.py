@@ -29,7 +29,7 @@ def people(n_rows, seed, evil=False):
     return frame, label, group
 
 
-def told_apart(groups, s):
+def grouped_by(groups, s):
     """The groups by their sex, as it is, by a race that is drawn, or by both."""
     race = np.random.default_rng(len(s)).choice(["a", "b", "c"], len(s), p=[0.5, 0.3, 0.2])
     return {"sex": s, "race": race, "both": {"sex": s, "race": race}}[groups]
@@ -52,7 +52,7 @@ def classifier(model="forest", evil=False, groups="sex", weighted=False, **bound
         random_state=0,
     )
     weight = np.random.default_rng(0).random(len(y)) if weighted else None
-    return clf.fit(X, y, sensitive_features=told_apart(groups, s), sample_weight=weight)
+    return clf.fit(X, y, sensitive_features=grouped_by(groups, s), sample_weight=weight)
 
 
 @cache
@@ -63,7 +63,7 @@ def summary(evil=False, groups="sex", weighted=False, **options):
         clf.estimator_ if weighted else clf,  # a path of weights has no report
         X,
         y,
-        sensitive_features=told_apart(groups, s),
+        sensitive_features=grouped_by(groups, s),
         rows="test rows",
         sensitive_name=EVIL if evil else "gender",
         about={"data": EVIL, "intended_use": EVIL} if evil else None,

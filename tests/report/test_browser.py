@@ -17,12 +17,15 @@ from made_up_report import EVIL, classifier, people, summary  # noqa: E402
 
 from eifffel.report import render_html, summarize, summarize_decisions  # noqa: E402
 from eifffel.report.facts import Estimate  # noqa: E402
-from eifffel.report.words import percent, plain  # noqa: E402
+from eifffel.report.words import percent, rounded  # noqa: E402
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None and os.environ.get("CI"):
     raise RuntimeError("chromium is not on the PATH, and here the pages must be tested: make browser")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED IN A BROWSER: chromium is not on the PATH")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CHROMIUM is None, reason="NOT TESTED IN A BROWSER: chromium is not on the PATH"),
+]
 # Chromium's own services, which would look for hosts.
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 
@@ -100,11 +103,11 @@ def test_the_slider_shows_what_select_says(open_page, options):
         choice = clf.path_.select(epsilon=bounds[place].bound)
         assert opened.page.inner_text("#bound-text") == f"{choice.epsilon:g}"
         assert opened.page.inner_text("#bound-met") == ("met" if choice.met else "NOT MET")
-        assert opened.cell("selection_discrimination") == plain(choice.discrimination, 4)
-        assert opened.cell("selection_accuracy") == plain(choice.accuracy)
+        assert opened.cell("selection_discrimination") == rounded(choice.discrimination, 4)
+        assert opened.cell("selection_accuracy") == rounded(choice.accuracy)
         assert opened.cell("changed_leaves") == f"{clf.path_.n_flips(choice.step):,}"
-        assert opened.cell("discrimination").split(" ")[0] == plain(later.discrimination[choice.step])
-        assert opened.cell("accuracy").split(" ")[0] == plain(later.accuracy[choice.step])
+        assert opened.cell("discrimination").split(" ")[0] == rounded(later.discrimination[choice.step])
+        assert opened.cell("accuracy").split(" ")[0] == rounded(later.accuracy[choice.step])
         for g in range(2):
             rate = Estimate(later.selection_rates[choice.step, g], None, None)
             assert opened.cell(f"selection_rate_{g}").split(" ")[0] == percent(rate).number
@@ -131,7 +134,7 @@ def test_the_marker_moves_along_the_path(open_page):
 
 
 KINDS = {  # reports of other kinds than the first, by what is in them
-    "within the bound as it came": lambda: summary(epsilon=0.5),
+    "within the bound from the start": lambda: summary(epsilon=0.5),
     "upwards": lambda: summary(direction="up"),
     "a bound that is not met": lambda: summary(epsilon=0.0, alpha=0.0),
     "confidence": lambda: summary(confidence=0.9),

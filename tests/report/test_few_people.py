@@ -1,4 +1,4 @@
-"""Of a group of fewer than ten people nothing is told: their decisions and labels change nothing that is written."""
+"""Of a group of fewer than ten people nothing is shown: their decisions and labels change nothing that is written."""
 
 import json
 from dataclasses import replace
@@ -72,7 +72,7 @@ OPTIONS = [
 @pytest.mark.parametrize("kind", ["two groups", "three groups", "two attributes"])
 def test_what_was_decided_about_few_people_changes_nothing(kind, options):
     groups, decided, labels, scores = draw(kind)
-    told = {}
+    shown = {}
     for favoured in range(FEW + 1):
         for right in range(FEW + 1):
             few = (np.arange(FEW) < favoured).astype(int)
@@ -85,9 +85,9 @@ def test_what_was_decided_about_few_people_changes_nothing(kind, options):
                 favorable=1,
                 **options,
             )
-            told[as_json(made)] = made
-    assert len(told) == 1
-    (made,) = told.values()
+            shown[as_json(made)] = made
+    assert len(shown) == 1
+    (made,) = shown.values()
     assert f'"{"f" if kind == "two groups" else "z"}"' in as_json(made).replace("race z", "z"), "they are named"
     assert forms(made) == forms(
         summarize_decisions(decided, labels, sensitive_features=groups, scores=scores, **options)
@@ -102,7 +102,7 @@ def test_two_groups_one_of_few_are_not_judged(labelled):
     verdict, after = made.verdict, made.overall.after
     assert (verdict.epsilon, verdict.holds, verdict.certain) == (0.05, None, None)
     assert (verdict.kind, verdict.heading) == ("unjudged", "! The bound cannot be judged on these rows")
-    assert "Nothing is told or judged of f: fewer than ten people, who are in no number here." in verdict.sentence
+    assert "Nothing is shown or judged of f: fewer than ten people, who are in no number here." in verdict.sentence
     assert made.rows.n == N - FEW
     assert after.discrimination.value is after.ratio.value is None
     assert after.between == after.rates == ()
@@ -117,7 +117,7 @@ def test_labels_that_few_of_a_group_have_change_nothing():
     groups, decided, labels, _ = draw("three groups")
     groups[:60], labels[:60] = "z", 0
     labels[:FEW] = 1  # of the sixty
-    told = []
+    shown = []
     for favoured in range(FEW + 1):
         few = (np.arange(FEW) < favoured).astype(int)
         swapped = spread(decided, few)
@@ -126,12 +126,12 @@ def test_labels_that_few_of_a_group_have_change_nothing():
             made = summarize_decisions(
                 swapped, labels, sensitive_features=groups, favorable=1, constraint=constraint, epsilon=0.1
             )
-            told.append(as_json(made))
-    assert told[0::2] == [told[0]] * (FEW + 1)
-    assert told[1::2] == [told[1]] * (FEW + 1)
+            shown.append(as_json(made))
+    assert shown[0::2] == [shown[0]] * (FEW + 1)
+    assert shown[1::2] == [shown[1]] * (FEW + 1)
 
 
-def test_tell_few_tells_it_in_the_tables():
+def test_tell_few_shows_it_in_the_tables():
     groups, decided, labels, _ = draw("two groups")
     found = []
     for few in ([0, 0, 0, 0], [1, 1, 0, 0]):
@@ -186,7 +186,7 @@ def test_nor_does_it_in_the_report_of_an_edited_model(forest, kind, asked):
         groups = np.where(np.arange(600) < FEW, "z", groups)
     if kind == "two attributes":
         groups = {"race": groups, "sex": np.random.default_rng(1).choice(["f", "m"], 600)}
-    told, steps = [], []
+    shown, steps = [], []
     for few, deserved in ([0, 0, 0, 0], [1, 0, 1, 0]), ([1, 1, 1, 1], [1, 1, 0, 0]), ([1, 1, 0, 0], [0, 0, 0, 0]):
         chosen, new = (people(seed, kind, few, deserved) for seed in (1, 2))
         path = trace_path(
@@ -199,11 +199,11 @@ def test_nor_does_it_in_the_report_of_an_edited_model(forest, kind, asked):
             fair, new[0], new[1], sensitive_features=new[2], rows="test rows", path=path, selection=selection
         )
         steps.append(selection.step)
-        told.append((as_json(made), forms(made), json.dumps(selection.told(), default=float)))
+        shown.append((as_json(made), forms(made), json.dumps(selection.to_public_dict(), default=float)))
         assert (made.path is None) == (kind == "two groups")
-        assert (selection.told()["met"] is None) == (kind == "two groups")
-    assert len(set(steps)) == 1, "else the models differ, and what is told of them"
-    assert told[0] == told[1] == told[2]
+        assert (selection.to_public_dict()["met"] is None) == (kind == "two groups")
+    assert len(set(steps)) == 1, "else the models differ, and what is shown of them"
+    assert shown[0] == shown[1] == shown[2]
 
 
 def test_in_python_a_selection_is_whole(forest):
@@ -215,5 +215,5 @@ def test_in_python_a_selection_is_whole(forest):
     assert selection.selection_rates[0] == 0.75
     assert selection.hidden == (True, False)
     assert "'x' minus 'w', on 400 selection rows" in str(selection)
-    assert replace(selection, told_instead={}).told()["discrimination"] == selection.discrimination
-    assert selection.told()["discrimination"] is None
+    assert replace(selection, public_values={}).to_public_dict()["discrimination"] == selection.discrimination
+    assert selection.to_public_dict()["discrimination"] is None

@@ -1,8 +1,9 @@
-"""Impact ratios: what they are, what they are compared with, and what is not told of few people."""
+"""Impact ratios: what they are, what they are compared with, and what is not shown of few people."""
 
 import re
 from dataclasses import replace
 from fractions import Fraction
+from importlib.util import find_spec
 from math import comb
 
 import numpy as np
@@ -14,10 +15,11 @@ from eifffel.intervals import ratio_interval
 from eifffel.report import render_table, summarize_decisions
 from eifffel.report._impact import find_partitions, measure_impact
 from eifffel.rows.coding import Rows
-from eifffel.rows.few import FEWEST
 from eifffel.rows.groups import make_groups
 from eifffel.rows.sensitive import ColumnValues
+from eifffel.rows.small_counts import FEWEST
 
+needs_templates = pytest.mark.skipif(find_spec("jinja2") is None, reason="Markdown comes from templates")
 SIZES = st.lists(st.integers(0, 40), min_size=6, max_size=6).filter(lambda sizes: sum(sizes) > 0)
 
 
@@ -53,7 +55,7 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
         {f"{a}, {b}": (sex == i) & (race == j) for i, a in enumerate("fm") for j, b in enumerate("abc")},
     ]
     for table, of_name in zip(impact.selection, members, strict=True):
-        told = [c for c in table.categories if c.rows is not None]
+        shown = [c for c in table.categories if c.rows is not None]
         assert {c.name for c in table.categories} == {name for name, who in of_name.items() if who.any()}
         for c in table.categories:
             who = of_name[c.name]
@@ -67,22 +69,22 @@ def test_categories_are_counted_and_compared_with_the_highest(sizes, combine, se
             assert (c.rows, c.chosen) == (who.sum(), chosen[who].sum())
             assert c.rate.value == chosen[who].mean()
             assert c.share == who.sum() / inside.sum()
-        large = [c for c in told if not c.small] or told
-        if not told:
+        large = [c for c in shown if not c.small] or shown
+        if not shown:
             continue
-        if len(told) == 1:
-            assert not told[0].highest
-            assert told[0].ratio.value is None
+        if len(shown) == 1:
+            assert not shown[0].highest
+            assert shown[0].ratio.value is None
             continue
         highest = max(large, key=lambda c: c.rate.value)
         marked = [c for c in table.categories if c.highest]
         if highest.chosen == 0:
             assert not marked
-            assert all(c.ratio.value is c.below is None for c in told)
+            assert all(c.ratio.value is c.below is None for c in shown)
             continue
         assert len(marked) == 1
         assert marked[0].rate.value == highest.rate.value
-        for c in told:
+        for c in shown:
             exact = Fraction(c.chosen, c.rows) / Fraction(highest.chosen, highest.rows)
             assert c.below == (exact < Fraction(4, 5))
             assert c.ratio.value == pytest.approx(c.rate.value / highest.rate.value)
@@ -102,31 +104,31 @@ def sums_of(vectors, rows):
 
 @settings(deadline=None, max_examples=300)
 @given(SIZES, st.sampled_from(["each", "intersection"]))
-def test_no_fewer_than_ten_people_can_be_reckoned_from_what_is_told(sizes, combine):
+def test_no_fewer_than_ten_people_can_be_derived_from_what_is_shown(sizes, combine):
     groups, _ = grouped(sizes, combine)
     whole = np.array(sizes)
     size = whole * groups.find_described(whole)
     *singly, _ = parts = find_partitions(groups, size, whole)
     cells, margins = np.eye(6, dtype=int), np.concatenate([part.attribute.members for part in singly]).astype(int)
-    # What the report's own table of groups tells is told.
+    # What the report's own table of groups shows is shown here too.
     in_report = cells if combine == "intersection" else np.concatenate([margins, cells[size == 0]])
-    told = np.concatenate([part.attribute.members[~part.hidden] for part in parts]).astype(int)
+    shown = np.concatenate([part.attribute.members[~part.hidden] for part in parts]).astype(int)
     few = (size > 0) & (size < FEWEST)
     sets = np.concatenate([cells, margins, margins * few, few[None]])
     secret = sets[(sets @ size > 0) & (sets @ size < FEWEST)]
-    assert not any(sums_of(secret, np.concatenate([in_report, told])))
+    assert not any(sums_of(secret, np.concatenate([in_report, shown])))
     for part in parts:
         assert part.hidden[(part.whole > 0) & (part.attribute.members @ size < FEWEST)].all()
-        # And nothing else could be told.
+        # And nothing else could be shown.
         for vector in part.attribute.members[part.hidden & (part.attribute.members @ size >= FEWEST)].astype(int):
-            assert any(sums_of(secret, np.concatenate([in_report, told, vector[None]])))
+            assert any(sums_of(secret, np.concatenate([in_report, shown, vector[None]])))
 
 
 def test_of_a_hidden_cell_as_many_others_as_it_takes_are_hidden():
     groups, _ = grouped([5, 60, 70, 200, 300, 400], "each")
     size = np.array([5, 60, 70, 200, 300, 400])
     *_, at_once = find_partitions(groups, size, size)
-    # f, a is all of f less f, b and f, c; or all of a less m, a. So m, a is not told, nor one of f, b and f, c; of
+    # f, a is all of f less f, b and f, c; or all of a less m, a. So m, a is not shown, nor one of f, b and f, c; of
     # these the smaller, f, b, and with it m, b, from which it could be reckoned.
     assert at_once.hidden.tolist() == [True, True, False, True, True, False]
 
@@ -146,18 +148,19 @@ def test_where_half_of_all_are_above_the_median_a_second_category_is_hidden():
     part = replace(find_partitions(groups, size, size)[-1], hidden=hidden)
     assert part.hide_second(size).hidden.tolist() == [True, True, False, False, False, False]
     few = summarize_decisions([0, 1] * 4, sensitive_features=["f", "m"] * 4, scores=range(8), min_group_rows=0)
-    assert few.impact.scoring is None, "a median of eight people is told of none"
+    assert few.impact.scoring is None, "no median of eight people is shown"
 
 
+@needs_templates
 @pytest.mark.parametrize(("missing", "where"), [("drop", "In no table"), ("own-group", "Not compared by groups")])
-def test_of_fewer_than_ten_people_without_a_group_the_number_is_not_told(missing, where):
+def test_of_fewer_than_ten_people_without_a_group_the_number_is_not_shown(missing, where):
     sex = np.array(["f"] * 50 + ["m"] * 50 + [None] * 7, object)
     given = {"sensitive_features": sex, "missing": missing, "sensitive_name": "groups", "min_group_rows": 0}
-    told = summarize_decisions(np.arange(107) % 2, **given)
-    impact = told.impact
+    shown = summarize_decisions(np.arange(107) % 2, **given)
+    impact = shown.impact
     assert (impact.without_group if missing == "drop" else impact.selection[0].unknown) is None
     for name in ("four-fifths", "ll144"):
-        table = render_table(told, name)
+        table = render_table(shown, name)
         assert "7" not in re.findall(r"\b\d+\b", table.partition("Measured on")[0])
         assert "&lt;10" in table or f"{where}: fewer than ten people" in table
     few = summarize_decisions(np.arange(107) % 2, **given, tell_few=True).impact

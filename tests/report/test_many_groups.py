@@ -85,7 +85,7 @@ def test_of_several_attributes_each_value_is_a_group(options):
         highest = max(rates.selection_rate.value for rates in own)
         assert [g.ratio_to_highest.value for g in own] == [pytest.approx(g.selection_rate.value / highest) for g in own]
     text = made.verdict.sentence
-    assert "Nothing is told or judged of race z: fewer than ten people, who are in no number here." in text
+    assert "Nothing is shown or judged of race z: fewer than ten people, who are in no number here." in text
     assert "Not bounded, for want of 30 rows: race z" in text
     assert f"differs most between {after.between[0]} ({after.rates[0]:.1%}) and {after.between[1]}" in text
 
@@ -169,9 +169,9 @@ def test_a_model_that_was_not_edited_is_measured_by_any_rate():
     assert "(equal opportunity)" in made.limits[1]
 
 
-def numbers_of(told):
+def numbers_of(shown):
     return [
-        getattr(told, key).value for key in ("selection_rate", "ratio_to_highest", "true_positive_rate", "precision")
+        getattr(shown, key).value for key in ("selection_rate", "ratio_to_highest", "true_positive_rate", "precision")
     ]
 
 
@@ -182,8 +182,8 @@ def test_groups_of_fewer_than_ten_people_are_named_and_not_described():
     group = made.groups[z]
     assert (group.rows, group.few, group.share, group.bounded) == (None, True, None, False)
     assert group.base_rate.value is None
-    for told in (group.before, group.after, *(point.groups[z] for point in made.path.points)):
-        assert set(numbers_of(told)) == {None}
+    for shown in (group.before, group.after, *(point.groups[z] for point in made.path.points)):
+        assert set(numbers_of(shown)) == {None}
     assert made.changed.groups[z] == ChangedGroup(None, None, None)
     others = [counts for g, counts in enumerate(made.changed.groups) if g not in (0, 1, z)]
     gained = sum(counts.gained for counts in made.changed.groups[:2])
@@ -198,7 +198,7 @@ def test_groups_of_fewer_than_ten_people_are_named_and_not_described():
     assert "race z" in made.verdict.sentence
 
 
-def test_a_rate_of_fewer_than_ten_people_is_not_told():
+def test_a_rate_of_fewer_than_ten_people_is_not_shown():
     rows, labels, groups = NEW
     part = np.r_[np.flatnonzero(groups["race"] != "y"), np.flatnonzero((groups["race"] == "y") & (labels == 0))[:60]]
     part = np.r_[part, np.flatnonzero((groups["race"] == "y") & (labels == 1))[:9]]
@@ -214,7 +214,7 @@ def test_a_rate_of_fewer_than_ten_people_is_not_told():
     assert of_y.after.selection_rate.value is not None
     few = np.r_[np.flatnonzero(groups["sex"] == "m"), np.flatnonzero(groups["sex"] == "f")[:9]]
     made = summarize(forest, rows.iloc[few], labels[few], sensitive_features=groups["sex"].iloc[few])
-    assert "a share not told, for they are fewer than ten, of those whose sex is f" in made.verdict.sentence
+    assert "a share not shown, for they are fewer than ten, of those whose sex is f" in made.verdict.sentence
     assert made.overall.after.rates == ()
     assert made.overall.after.discrimination.value is None, "it would tell the share"
 
@@ -239,7 +239,7 @@ def test_what_a_ratio_costs_is_told_by_ratios():
     assert "green band" not in page
 
 
-def test_the_largest_difference_of_each_attribute_is_told():
+def test_the_largest_difference_of_each_attribute_is_shown():
     clf, made = make()
     rows, labels, groups = NEW
     decided = clf.predict(rows)

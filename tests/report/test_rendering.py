@@ -16,9 +16,9 @@ pytest.importorskip("vl_convert")
 
 from made_up_report import EVIL, classifier, people, summary
 
-from eifffel.report import render_html, render_json, render_markdown, save_report, summarize
+from eifffel.report import render_html, render_json, render_markdown, render_table, save_report, summarize
 from eifffel.report._charts import draw_changes
-from eifffel.report._html import slider_data
+from eifffel.report._rendering import slider_data
 
 
 class Texts(HTMLParser):
@@ -113,10 +113,20 @@ def test_without_its_libraries_it_says_what_to_install(library, monkeypatch):
 
     _charts.bundle_scripts.cache_clear()
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(
+    needed = pytest.raises(
         ModuleNotFoundError, match=rf"reports need {library}; install it with: pip install .*\[report\]"
-    ):
+    )
+    with needed:
         render_html(summary())
+    for ending in (".csv", ".json"):
+        assert render_table(summary(), "ll144", ending)
+    if library != "jinja2":
+        assert render_markdown(summary())
+        return
+    with needed:
+        render_markdown(summary())
+    with needed:
+        render_table(summary(), "ll144")
 
 
 def test_marks_and_counts_are_on_the_page_and_in_markdown():
@@ -174,3 +184,18 @@ def test_everything_from_data_is_escaped_wherever_it_stands():
     assert EVIL not in page
     assert '" onload' not in page[: page.index("<script>")]
     assert "<script" not in render_markdown(made).replace(f"` {EVIL} `", "")
+
+
+def test_no_text_of_a_record_is_markup():
+    """Names of strategies and of rows come from the file of a model."""
+    made = summary()
+    made = replace(
+        made,
+        model=replace(made.model, strategy=EVIL),
+        selection=replace(made.selection, step=0, discrimination_rows=f"*rows* {EVIL}"),
+    )
+    for leaves in (made.leaves, replace(made.leaves, n_changed=0)):
+        read = render_markdown(replace(made, leaves=leaves))
+        assert "<script" not in read
+        assert "*rows*" not in read.replace(r"\*", "")
+        assert "<script>alert" not in render_html(replace(made, leaves=leaves))

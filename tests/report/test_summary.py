@@ -16,11 +16,11 @@ from made_up_report import classifier, people, summary  # noqa: E402
 
 from draws import two_groups  # noqa: E402
 from eifffel import trace_path, undo  # noqa: E402
+from eifffel.edits.record import attach_record  # noqa: E402
 from eifffel.intervals import ratio_interval  # noqa: E402
-from eifffel.record import attach_record  # noqa: E402
 from eifffel.report import read_summary, render_json, schema, summarize, summarize_decisions  # noqa: E402
-from eifffel.report._people import as_numbers, summarize_changes  # noqa: E402
-from eifffel.report._verdict import write_verdict  # noqa: E402
+from eifffel.report._changes import as_numbers, summarize_changes  # noqa: E402
+from eifffel.report._summary import judge_facts  # noqa: E402
 from eifffel.report.facts import Changed, ChangedGroup, Estimate  # noqa: E402
 from eifffel.report.words import fraction, percent  # noqa: E402
 from eifffel.rows.coding import Rows  # noqa: E402
@@ -141,11 +141,11 @@ def test_leaves_of_few_people_are_counted_and_not_described(options, made):
     assert effects[0] == pytest.approx((rows * weight)[rows >= 10].max())
     women, men = (flips[f"{role}_unfavorable"] + flips[f"{role}_favorable"] for role in ("unprivileged", "privileged"))
     for leaf, k in zip(leaves.shown, shown, strict=True):
-        for told, effect, n in zip(leaf.rows, leaf.effect, (women[k], men[k]), strict=True):
+        for count, effect, n in zip(leaf.rows, leaf.effect, (women[k], men[k]), strict=True):
             if 0 < n < 10:
-                assert told is effect is None, "a rule and a group would describe fewer than ten"
+                assert count is effect is None, "a rule and a group would describe fewer than ten"
             else:
-                assert told == n
+                assert count == n
                 assert effect == pytest.approx(n * weight[k])
 
 
@@ -386,13 +386,13 @@ def test_past_zero_it_says_who_is_favoured_now():
     made = summary(strategy="shift", confidence=0.8)
     after = replace(made.overall.after, discrimination=Estimate(-0.2, -0.25, -0.15))
     far = replace(made, overall=replace(made.overall, after=after))
-    verdict = write_verdict(far, 0.05, None)
+    verdict = judge_facts(far, 0.05, None)
     assert verdict.holds
     assert verdict.certain
     assert verdict.heading == "! Past zero: the other group is favoured now"
     assert "and beyond it in the other" in verdict.sentence
     assert verdict.kind == "overshoots"
-    two_sided = write_verdict(replace(far, selection=replace(far.selection, confidence=None)), 0.05, None)
+    two_sided = judge_facts(replace(far, selection=replace(far.selection, confidence=None)), 0.05, None)
     assert (two_sided.kind, two_sided.holds) == ("outside", False)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from eifffel import DiscriminationAwareForestClassifier, EiFFFeLClassifier, trace_path
-from eifffel._validation import check_aligned
+from eifffel._utils.validation import check_aligned
 from eifffel.baselines import DFRF, GroupThresholds, Reweighing
 from eifffel.metrics import measure
 from eifffel.report import summarize, summarize_decisions

@@ -24,12 +24,11 @@ from eifffel.ensembles._forests import ForestView
 from eifffel.leaves.placing import halve
 from eifffel.rows import batches as batches_module
 from eifffel.rows import columns as columns_module
-from eifffel.rows import kinds as kinds_module
-from eifffel.rows import parquet
+from eifffel.rows import hashing, parquet
 from eifffel.rows.batches import Batch
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import read_groups
-from eifffel.rows.kinds import RowKinds, see_rows
+from eifffel.rows.hashing import RowHashes, collect_hashes
 from eifffel.rows.survey import WeightScale, common_divisor, survey_batch
 from eifffel.strategies import _shift
 
@@ -144,23 +143,23 @@ def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    """Samples of 200 kinds of rows or so, and 40 at least of each group and label."""
-    for module in ("rows.kinds", "leaves.placing", "strategies._shift"):
-        monkeypatch.setattr(f"eifffel.{module}.MOST_KINDS", 200)
-    monkeypatch.setattr("eifffel.leaves.placing.LEAST_KINDS", 40)
+    """Samples of 200 distinct rows or so, and 40 at least of each group and label."""
+    for module in ("rows.hashing", "leaves.placing", "strategies._shift"):
+        monkeypatch.setattr(f"eifffel.{module}.MOST_HASHES", 200)
+    monkeypatch.setattr("eifffel.leaves.placing.LEAST_SAMPLED", 40)
     drawn = []
     order = _shift.order_shift
 
     def spy(view, placed, *rest, **options):
-        drawn.append((placed, options.get("ahead")))
+        drawn.append((placed, options.get("selection_sample")))
         return order(view, placed, *rest, **options)
 
     monkeypatch.setattr("eifffel.strategies.order_shift", spy)
     return drawn
 
 
-def test_a_sample_is_of_kinds_of_rows_and_each_cell_weighs_as_all_of_it(small_samples):
-    columns = tuple(np.repeat(column, 3, axis=0) for column in SCORING)  # each kind of row three times
+def test_a_sample_is_of_distinct_rows_and_each_cell_weighs_as_all_of_it(small_samples):
+    columns = tuple(np.repeat(column, 3, axis=0) for column in SCORING)  # each row three times
     rare = (columns[2] == 1) & (columns[1] == 0) & (np.arange(3 * N) % 30 >= 3)
     columns = tuple(column[~rare] for column in columns)  # and one cell that is small
     paths = [trace_path(BOOSTED, cut(columns, places), strategy="shift") for places in ([100, 500], [7], [4, 5, 6])]
@@ -212,17 +211,17 @@ def test_the_half_that_weighs_groups_is_not_the_half_that_certifies(small_sample
         keep_apart=True,
         strategy="shift",
     )
-    ahead = small_samples[0][1]
-    n_apart = path.certain_counts.n_rows.sum()
+    sample = small_samples[0][1]
+    n_apart = path.certification_counts.n_rows.sum()
     assert 200 < n_apart < 300, "about a half, however small the batches"
-    assert ahead.n_rows <= 500 - n_apart
-    kinds = dict(zip(kinds_module.hash_rows(X[N:]).tolist(), range(500), strict=True))
-    weighed = {kinds[kind] for kind in ahead.kind.tolist()}
+    assert sample.n_rows <= 500 - n_apart
+    place = dict(zip(hashing.hash_rows(X[N:]).tolist(), range(500), strict=True))
+    weighed = {place[row_hash] for row_hash in sample.row_hash.tolist()}
     inside = [False] * 500
     for start in range(0, 500, size):
         part = slice(start, start + size)
         rows = path_rows(race[N:][part], y[N:][part])
-        for place, chosen in enumerate(halve(rows, kinds_module.hash_rows(X[N:][part]))):
+        for place, chosen in enumerate(halve(rows, hashing.hash_rows(X[N:][part]))):
             inside[start + place] = bool(chosen)
     assert weighed <= {place for place, chosen in enumerate(inside) if chosen}
     assert n_apart == 500 - sum(inside)
@@ -253,8 +252,8 @@ def test_several_groups_attributes_and_constraints_too():
         )
         assert_same_path(got, expected)
     apart = trace_path(BOOSTED, scoring, select_on=([part(N, 1200), part(1200, 1500)], None, None), keep_apart=True)
-    assert apart.certain_counts.rows == "selection rows kept apart"
-    assert 240 <= apart.certain_counts.n_rows.sum() <= 262
+    assert apart.certification_counts.rows == "selection rows kept apart"
+    assert 240 <= apart.certification_counts.n_rows.sum() <= 262
     assert apart.select(epsilon=0.4, confidence=0.6).discrimination_rows == "selection rows kept apart"
 
 
@@ -384,7 +383,7 @@ def test_leaf_indices_are_made_once_if_there_is_room_for_them(budget, n_rows, mo
 
 
 def test_memory_does_not_grow_with_the_rows(monkeypatch):
-    monkeypatch.setattr(kinds_module, "MOST_KINDS", 2000)
+    monkeypatch.setattr(hashing, "MOST_HASHES", 2000)
 
     def batches(n_batches):
         for seed in range(n_batches):
@@ -421,7 +420,7 @@ def test_both_passes_have_a_progress_bar(monkeypatch):
         def update(self, n=1):
             self.n += n
 
-    monkeypatch.setattr("eifffel._parallel.tqdm", Bar)
+    monkeypatch.setattr("eifffel._utils.parallel.tqdm", Bar)
     trace_path(FOREST, cut(SCORING, [300]), strategy="leaf", verbose=1)
     shown = {bar.options["desc"]: bar for bar in bars if bar.options.get("unit") == " rows"}
     assert list(shown) == ["reading groups and labels", "counting leaves", "replaying edits"]
@@ -504,7 +503,7 @@ def test_columns_of_frames_by_name(library):
             got = trace_path(model, rows, "label", sensitive_features=group, strategy="leaf", features=columns)
             np.testing.assert_array_equal(got.counts.favorable, expected.counts.favorable)
     whole = trace_path(names, frame, "label", sensitive_features="sex", strategy="leaf")
-    assert whole.at_hand.X.shape == (1500, len(FEATURES))
+    assert whole.rows_to_check.X.shape == (1500, len(FEATURES))
 
 
 @pytest.mark.parametrize(
@@ -644,30 +643,30 @@ def test_a_folder_without_files(tmp_path):
 
 
 @settings(max_examples=100, deadline=None)
-@given(kinds=st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=5), most=st.integers(1, 12))
-def test_what_is_kept_of_batches_is_the_lowest_of_all(kinds, most):
-    old = kinds_module.MOST_KINDS
-    kinds_module.MOST_KINDS = most
+@given(hashes=st.lists(st.lists(st.integers(0, 40), max_size=30), min_size=1, max_size=5), most=st.integers(1, 12))
+def test_what_is_kept_of_batches_is_the_lowest_of_all(hashes, most):
+    old = hashing.MOST_HASHES
+    hashing.MOST_HASHES = most
     try:
-        parts = [RowKinds.of_kinds(np.array(part, np.uint64)) for part in kinds]
-        got = reduce(RowKinds.join, parts)
+        parts = [RowHashes.of(np.array(part, np.uint64)) for part in hashes]
+        got = reduce(RowHashes.join, parts)
     finally:
-        kinds_module.MOST_KINDS = old
-    every = sorted(kind for part in kinds for kind in part)
+        hashing.MOST_HASHES = old
+    every = sorted(value for part in hashes for value in part)
     lowest = sorted(set(every))[:most]
-    assert got.kind.tolist() == lowest
-    assert got.count.tolist() == [every.count(kind) for kind in lowest]
-    assert all(kind <= got.last for kind in lowest)
-    assert [kind for kind in sorted(set(every)) if kind <= got.last] == lowest
+    assert got.value.tolist() == lowest
+    assert got.count.tolist() == [every.count(value) for value in lowest]
+    assert all(value <= got.last for value in lowest)
+    assert [value for value in sorted(set(every)) if value <= got.last] == lowest
 
 
 def test_overlap_is_told_from_the_lowest_kinds(monkeypatch):
-    monkeypatch.setattr(kinds_module, "MOST_KINDS", 300)
-    one, two, three = (see_rows(X[part], X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
-    assert len(one.kind) == 300
+    monkeypatch.setattr(hashing, "MOST_HASHES", 300)
+    one, two, three = (collect_hashes(X[part], X[part]) for part in (slice(0, 900), slice(300, 1200), slice(900, 1500)))
+    assert len(one.value) == 300
     assert one.overlap(two)
     assert not one.overlap(three)
-    assert see_rows(X[:90], X[:90]).overlap(one) == 1
+    assert collect_hashes(X[:90], X[:90]).overlap(one) == 1
 
 
 @given(st.lists(st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=6).filter(any))

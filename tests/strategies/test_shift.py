@@ -159,7 +159,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
     weight = _shift.weigh_rows(
-        rows, _shift.weigh_cells(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
+        rows, _shift.find_cell_weights(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
     )
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])
@@ -258,9 +258,9 @@ def test_the_scale_keeps_probabilities_and_a_small_one_warns():
 
 def test_a_path_that_was_stored_has_no_rows_of_people(path):
     again = pickle.loads(pickle.dumps(path))
-    assert path.at_hand is not None
-    assert again.at_hand is None
-    assert len(pickle.dumps(path)) < len(pickle.dumps(path.at_hand.X)) + len(pickle.dumps(again))
+    assert path.rows_to_check is not None
+    assert again.rows_to_check is None
+    assert len(pickle.dumps(path)) < len(pickle.dumps(path.rows_to_check.X)) + len(pickle.dumps(again))
     np.testing.assert_array_equal(again.positions, path.positions)
     step = path.select(epsilon=0.02).step
     np.testing.assert_array_equal(again.model_at(step).predict(X), path.model_at(step).predict(X))
@@ -268,12 +268,12 @@ def test_a_path_that_was_stored_has_no_rows_of_people(path):
 
 def test_a_written_model_that_decides_otherwise_is_caught(path, monkeypatch):
     step = path.select(epsilon=0.02).step
-    path.at_hand.favorable[step, 0, 0] += 5
+    path.rows_to_check.favorable[step, 0, 0] += 5
     try:
         with pytest.raises(ViewMismatchError, match=rf"decides 5 rows otherwise than the path says for step {step}"):
             path.model_at(step)
     finally:
-        path.at_hand.favorable[step, 0, 0] -= 5
+        path.rows_to_check.favorable[step, 0, 0] -= 5
     path.model_at(step)
     monkeypatch.setattr(type(view_ensemble(path.model)), "holds", lambda self, leaf_value: False)
     with pytest.raises(ViewMismatchError, match="read otherwise"):

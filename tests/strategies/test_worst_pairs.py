@@ -376,7 +376,7 @@ def test_the_largest_difference_of_several_groups_falls_on_people_never_seen(con
     assert certain.upper <= 0.15
     assert certain.step <= path.order.safest
     # Every difference is tested by itself, and the largest limit counts.
-    counts, pairs = path.certain_counts, path.constraint.pairs
+    counts, pairs = path.certification_counts, path.constraint.pairs
     size, part = path.constraint.count_sides(counts.totals), path.constraint.count_sides(counts.favorable[certain.step])
     limits = [float(difference_limit(part[a], size[a], part[b], size[b], 0.9)) for a, b in pairs]
     assert len(limits) == 6 * len(CONSTRAINTS[constraint])
@@ -401,14 +401,14 @@ def test_several_differences_are_weighed_without_a_look_at_rows_kept_apart(seed,
     one, other = path(X[500:]), path(others)
     np.testing.assert_array_equal(one.order.score, other.order.score)
     assert one.order.aim == other.order.aim
-    assert one.certain_counts.totals.sum() == 400 - weighed.sum()
+    assert one.certification_counts.totals.sum() == 400 - weighed.sum()
     # What they are decided is counted as if they were measured by themselves.
     apart = one.measure(X[500:][~weighed], y[500:][~weighed], group[500:][~weighed])
-    np.testing.assert_array_equal(one.certain_counts.favorable, apart.counts.favorable)
+    np.testing.assert_array_equal(one.certification_counts.favorable, apart.counts.favorable)
     np.testing.assert_array_equal(one.upper_limits(0.9), apart.upper_limits(0.9))
     # Without it every row has a part, and none is left to certify.
     everyone = path(X[500:], keep_apart=False)
-    assert everyone.certain_counts is None
+    assert everyone.certification_counts is None
     for ask in (everyone.upper_limits, lambda confidence: everyone.select(epsilon=0.5, confidence=confidence)):
         with pytest.raises(
             ValueError, match=r"fitted to features of all the selection rows. Trace with keep_apart=True"

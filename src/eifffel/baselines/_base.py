@@ -11,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eifffel._meta import GivenRows, HeldOutClassifier, MetaClassifier
-from eifffel._validation import check_aligned, check_choice
-from eifffel.objective import OBJECTIVES, favorable_gains
+from eifffel._utils.validation import check_aligned, check_choice
 from eifffel.rows.coding import Coding, Rows, check_trainable
+from eifffel.selection.objective import OBJECTIVES, favorable_gains
 
-AUTO = "auto"
+AUTO_OBJECTIVE = "auto"
 
 # Rates and objectives are quotients of sums; closer than this to a bound or to each other they are equal.
 ROUNDING = 1e-12
@@ -298,12 +298,12 @@ class ThresholdPostProcessor(PostProcessor):
 
 
 def check_auto_objective(objective: Any) -> None:
-    check_choice("objective", objective, (AUTO, *OBJECTIVES))
+    check_choice("objective", objective, (AUTO_OBJECTIVE, *OBJECTIVES))
 
 
 def auto_gains(objective: str, model: Any, totals: np.ndarray) -> np.ndarray:
     """What one unit of weight decided favourably adds to the objective, by its label: a loss if it is unfavourable."""
-    if objective == AUTO:
+    if objective == AUTO_OBJECTIVE:
         objective = "balanced_accuracy" if _weighs_classes(model) else "accuracy"
     gains, divisor = favorable_gains(objective, totals)
     return gains / divisor

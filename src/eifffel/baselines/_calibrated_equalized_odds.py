@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice
+from eifffel._utils.validation import check_choice
 from eifffel.baselines._base import ROUNDING, RandomisedPostProcessor
 from eifffel.exceptions import ConstraintNotMetWarning, warn_caller
 from eifffel.rows.coding import Coding, Rows

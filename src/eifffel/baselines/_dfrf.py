@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm.auto import tqdm
 
 from eifffel import metrics
-from eifffel._validation import check_fraction, check_n_jobs, check_number
+from eifffel._utils.validation import check_fraction, check_n_jobs, check_number
 from eifffel.exceptions import warn_caller
 from eifffel.rows.coding import Coding, Rows, check_trainable, spread_weight
 from eifffel.rows.groups import read_two_groups
@@ -52,7 +52,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
     max_rejected : int
         After how many rejected trees to give up with an error.
     random_state : int, RandomState instance or None
-        The result depends on it alone, not on the number of jobs.
+        The result depends on it, not on the number of jobs.
     n_jobs : int, optional
         Trees are grown through joblib, so that ``joblib.parallel_config(backend=...)`` distributes them.
     verbose : int
@@ -78,8 +78,11 @@ class DFRF(ClassifierMixin, BaseEstimator):
     >>> people = make_biased_classification(1000, random_state=0)
     >>> clf = DFRF(5, max_depth=4, rho=0.1, random_state=0)
     >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-    >>> bool(clf.parity_.max() < 0.1)
-    True
+    >>> len(clf.estimators_), bool(clf.parity_.max() < 0.1)
+    (5, True)
+    >>> decided = clf.predict(people.data)
+    >>> set(decided.tolist()) <= {0, 1}, ((clf.decision_function(people.data) > 0) == decided).all().item()
+    (True, True)
     """
 
     __metadata_request__fit = {"sensitive_features": True}  # noqa: RUF012
@@ -136,15 +139,6 @@ class DFRF(ClassifierMixin, BaseEstimator):
         -----
         UserWarning
             If a column that the trees see is the group by another name.
-
-        Examples
-        --------
-        >>> from eifffel.baselines import DFRF
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(500, random_state=0)
-        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
-        >>> len(clf.fit(people.data, people.target, sensitive_features=people.sensitive).estimators_)
-        5
         """
         check_number("n_estimators", self.n_estimators, at_least=1, integer=True)
         check_number("max_depth", self.max_depth, at_least=1, integer=True, optional=True)
@@ -161,7 +155,7 @@ class DFRF(ClassifierMixin, BaseEstimator):
         check_trainable(rows)
         features = validate_data(self, X, dtype=np.float32, accept_sparse="csc", ensure_all_finite="allow-nan")
         columns = self._columns()
-        features = _without(features, columns)
+        features = _drop_columns(features, columns)
         if features.shape[1] == 0:
             raise ValueError(
                 f"sensitive_columns={self.sensitive_columns!r} are all the columns of X: no feature is left to grow on"
@@ -186,16 +180,6 @@ class DFRF(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
             Labels of ``classes_``.
-
-        Examples
-        --------
-        >>> from eifffel.baselines import DFRF
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(500, random_state=0)
-        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> set(clf.predict(people.data).tolist()) <= {0, 1}
-        True
         """
         second = self.decision_function(X) > 0
         return self.classes_[second.astype(np.intp)]
@@ -211,22 +195,12 @@ class DFRF(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows,)
-
-        Examples
-        --------
-        >>> from eifffel.baselines import DFRF
-        >>> from eifffel.datasets import make_biased_classification
-        >>> people = make_biased_classification(500, random_state=0)
-        >>> clf = DFRF(5, max_depth=4, rho=0.2, random_state=0)
-        >>> clf = clf.fit(people.data, people.target, sensitive_features=people.sensitive)
-        >>> ((clf.decision_function(people.data) > 0) == clf.predict(people.data)).all().item()
-        True
         """
         check_is_fitted(self, "ridge_")
         features = validate_data(
             self, X, reset=False, dtype=np.float32, accept_sparse="csr", ensure_all_finite="allow-nan"
         )
-        features = _without(features, self._sensitive_columns)
+        features = _drop_columns(features, self._sensitive_columns)
         return self.ridge_.decision_function(np.column_stack([tree.predict(features) for tree in self.estimators_]))
 
     def __sklearn_tags__(self) -> Any:
@@ -258,9 +232,9 @@ class DFRF(ClassifierMixin, BaseEstimator):
     def _warn_of_group(self, X: Any, group: np.ndarray, columns: list[int]) -> None:
         """Warn if a column that the trees see is the group by another name."""
         low, high = (np.array([_extreme(X[group == code], name) for code in (0, 1)]) for name in ("min", "max"))
-        told = np.flatnonzero((low == high).all(axis=0) & (low[0] != low[1]))
-        if len(told):
-            places = np.setdiff1d(np.arange(self.n_features_in_), columns)[told].tolist()
+        separating = np.flatnonzero((low == high).all(axis=0) & (low[0] != low[1]))
+        if len(separating):
+            places = np.setdiff1d(np.arange(self.n_features_in_), columns)[separating].tolist()
             names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))[places].tolist()
             warn_caller(
                 f"the columns {names} of X are the sensitive attribute, which DFRF grows its trees without; name them "
@@ -324,5 +298,5 @@ def _extreme(X: Any, name: str) -> np.ndarray:
     return values.toarray().ravel() if issparse(values) else values
 
 
-def _without(X: Any, columns: list[int]) -> Any:
+def _drop_columns(X: Any, columns: list[int]) -> Any:
     return X if not columns else X[:, np.setdiff1d(np.arange(X.shape[1]), columns)]

@@ -33,7 +33,7 @@ class EqualizedOdds(RandomisedPostProcessor):
     favorable : label, optional
         The favourable class; by default the larger of 0/1, -1/1 or booleans.
     random_state : int, RandomState instance or None
-        For the split, and for the draws of ``predict``: a sequence that starts anew with ``fit`` and goes on from call
+        For the split, and for the draws of ``predict``: a sequence that starts again with ``fit`` and goes on from call
         to call, so that people decided one at a time get draws of their own.
 
     Attributes

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_fraction
+from eifffel._utils.validation import check_fraction
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,
@@ -89,7 +89,7 @@ class GroupThresholds(ThresholdPostProcessor):
         thresholds, rates, values = [], [], []
         for group in (0, 1):
             # From the highest threshold down, so that rates rise.
-            threshold = _between(seen[rows.group == group])[::-1]
+            threshold = _all_thresholds(seen[rows.group == group])[::-1]
             favorable = weigh_above(seen, rows, threshold)[:, group]
             thresholds.append(threshold)
             rates.append(favorable.sum(axis=1) / totals[group].sum())
@@ -104,7 +104,7 @@ class GroupThresholds(ThresholdPostProcessor):
         self.thresholds_ = dict(zip(coding.groups, map(float, chosen), strict=True))
 
 
-def _between(score: np.ndarray) -> np.ndarray:
+def _all_thresholds(score: np.ndarray) -> np.ndarray:
     """Every threshold that parts the scores differently: below all, between two neighbours, above all."""
     distinct = np.unique(score)
     middle = distinct[:-1] + np.diff(distinct) / 2

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from eifffel import metrics
-from eifffel._validation import check_fraction, check_number
+from eifffel._utils.validation import check_fraction, check_number
 from eifffel.baselines._base import (
     ROUNDING,
     ThresholdPostProcessor,

@@ -1,23 +1,26 @@
-"""What all commands share: the application, options, and how errors become one line and an exit code."""
+"""The application: how commands are made and run, and how errors become one line and an exit code."""
 
 import functools
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
-from eifffel._interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible, end_guard
+from eifffel._utils.interrupts import INTERRUPTED, NOTHING_HALF_WRITTEN, Interruptible, end_guard
 from eifffel._version import __version__
+from eifffel.cli._groups import flatten_groups
 from eifffel.cli._printing import printable
 from eifffel.cli._progress import print_line
 from eifffel.exceptions import Message, PickleWarning, message_of
 
 BROKEN, BAD_INPUT, NOT_MET = 1, 2, 3
+# Every mistake in arguments is one of these; where the class is defined differs between versions of typer.
+UsageError: Any = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,138 +29,22 @@ app = typer.Typer(
     context_settings={"max_content_width": 100},
 )
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines, and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars and no words; errors are still said.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")]
-AllowPickle = Annotated[
-    bool,
-    typer.Option("--allow-pickle", help="Load a pickle or joblib file. It can run any code: only if you trust it."),
-]
-# Files are checked where they are read, with errors of our own.
-ModelFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="MODEL",
-        help="A model saved by eifffel or skops, or the own file of LightGBM, XGBoost or CatBoost.",
-        readable=False,
-    ),
-]
-DataFile = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A table: .csv, .tsv or .parquet, also with .gz.", readable=False)
-]
-Report = Annotated[
-    Path | None, typer.Option(help="Write a report there: .html (opens in any browser), .md or .json.", metavar="FILE")
-]
-IntendedUse = Annotated[str | None, typer.Option(help="What the decisions are for, to be said in the report.")]
-Target = Annotated[str | None, typer.Option(help="The column of labels.", metavar="COLUMN")]
-Favorable = Annotated[
-    str | None,
-    typer.Option(
-        help="The label that is good for a person; several, separated by commas, stand against all others.",
-        metavar="LABEL",
-    ),
-]
-Sensitive = Annotated[
-    str | None, typer.Option(help="The column of groups, or several, separated by commas.", metavar="COLUMN")
-]
-Privileged = Annotated[
-    str | None,
-    typer.Option(
-        help="The privileged group, which others are compared with; as in sex=Male,race=White for several columns. By "
-        "default, of two groups the one that the model favours, of more none.",
-        metavar="GROUP",
-    ),
-]
-Constraint = Annotated[
-    str | None,
-    typer.Option(
-        help="Which rates are compared: demographic_parity (the default), equal_opportunity, predictive_equality or "
-        "equalized_odds."
-    ),
-]
-Combine = Annotated[
-    str | None,
-    typer.Option(help="With several columns of groups: each by itself (the default), or their intersection."),
-]
-MinGroupRows = Annotated[
-    int | None,
-    typer.Option(help="A group with fewer rows is left out of the bound, and named; by default 30.", min=0),
-]
-Missing = Annotated[
-    str | None,
-    typer.Option(
-        help="What becomes of rows without a group: error (the default), own-group, or drop, which leaves them out of "
-        "all counts."
-    ),
-]
-Ratio = Annotated[
-    float | None,
-    typer.Option(help="In place of --epsilon: the smallest rate must be so large a part of the largest, such as 0.8."),
-]
-DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows without a label or a group, and say how many.")
-]
-Features = Annotated[
-    str | None,
-    typer.Option(help="The columns that the model takes, in its order, separated by commas; if it knows no names."),
-]
-Monotone = Annotated[
-    str | None,
-    typer.Option(
-        help="Features on which the model was trained to be monotone, if its file does not say so (XGBoost's): 1 for "
-        "rising, -1 for falling, as in arrears:-1,income:1; or none. A monotone model is refused.",
-        metavar="COLUMN:SIGN",
-    ),
-]
-Separator = Annotated[str | None, typer.Option(help="What stands between the values of a CSV file, such as ';'.")]
-Epsilon = Annotated[
-    float | None,
-    typer.Option(help="Bound on the largest difference of the groups' rates of favourable decisions; by default 0.05."),
-]
-Alpha = Annotated[
-    float | None, typer.Option(help="Bound on the drop of accuracy, such as 0.02 for two points; by default none.")
-]
-Confidence = Annotated[
-    float | None,
-    typer.Option(
-        help="Let the bound hold, with this confidence, such as 0.95, for people drawn like those of the table. It "
-        "then bounds the difference in the direction that there was."
-    ),
-]
-Objective = Annotated[
-    str,
-    typer.Option(
-        help="What --alpha limits the loss of: accuracy, balanced_accuracy, or the mean of four costs: of people with "
-        "the bad label decided badly and well, then of those with the good one; such as 0,1,5,0."
-    ),
-]
-Strategy = Annotated[
-    str,
-    typer.Option(
-        help="How leaves are edited: leaf, tree, shift, or auto (leaf for forests and two groups, else shift)."
-    ),
-]
-Direction = Annotated[
-    str, typer.Option(help="Which way decisions may change: any, or up, so that nobody loses a favourable one.")
-]
-TestSize = Annotated[float, typer.Option(help="Share of the rows that only the report is measured on.")]
-SelectionSize = Annotated[float, typer.Option(help="Share of the other rows that the step is chosen on.")]
-Seed = Annotated[int, typer.Option(help="For the split of the rows, and for training.", min=0)]
-Jobs = Annotated[int | None, typer.Option(help="Threads; by default one per core.", min=1)]
-
-
 Command = Callable[..., None]
 
 
 def command(example: str) -> Callable[[Command], Command]:
-    """Make a function a command: its help has an example, its errors are one line and an exit code."""
+    """Make a function a command: its help has an example, its errors are one line and an exit code.
 
-    def decorate(run: Command) -> Command:
-        @functools.wraps(run)
+    Its parameters are options and arguments, or groups of them (`OptionGroup`). Among them are json, quiet and debug.
+    """
+
+    def decorate(function: Command) -> Command:
+        flat = flatten_groups(function)
+
+        @functools.wraps(flat)
         def guarded(**options: Any) -> None:
             with user_errors(debug=options["debug"]), notes(options["quiet"], options["debug"]):
-                run(**options)
+                flat(**options)
 
         guarded.__dict__["epilog"] = f"Example: {example}"
         return guarded
@@ -166,20 +53,41 @@ def command(example: str) -> Callable[[Command], Command]:
 
 
 def add_commands(*commands: Command) -> None:
-    """Let the application have these commands; help lists them in this order."""
-    for run in commands:
-        app.command(epilog=run.__dict__["epilog"])(run)
+    """Add commands to the application; help lists them in this order."""
+    for function in commands:
+        app.command(epilog=function.__dict__["epilog"])(function)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command, given as words, and return its exit code; by default the words are those of the process.
+
+    A mistake in the arguments is one line, as any other error is.
+    """
+    given = None if arguments is None else list(arguments)
+    try:
+        code = get_command(app).main(args=given, prog_name="eifffel", standalone_mode=False)
+    except UsageError as error:
+        context = getattr(error, "ctx", None)
+        ask = "eifffel" if context is None else context.command_path
+        message = error.format_message()
+        if message:  # none where no command was given, and help was shown
+            say_error(f"{message} ('{ask} --help' shows what there is)")
+        return BAD_INPUT
+    except (typer.Abort, KeyboardInterrupt):
+        say_error("interrupted")
+        return INTERRUPTED
+    return code if isinstance(code, int) else 0
 
 
 @contextmanager
 def user_errors(debug: bool) -> Iterator[None]:
-    """Say in one line what is wrong with what the user gave, or that the fault is ours."""
+    """Print an error as one line: what is wrong with what the user gave, or that eifffel itself has a fault."""
     try:
         with Interruptible():
             yield
     except typer.Exit:
         raise
-    except BrokenPipeError:  # whoever reads has heard enough
+    except BrokenPipeError:  # the reader has closed the pipe
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, for what Python would still flush
         raise typer.Exit(0) from None
     except KeyboardInterrupt as error:
@@ -218,7 +126,7 @@ def notes(quiet: bool, debug: bool) -> Iterator[None]:
 
 
 def say_error(message: str) -> None:
-    """One line on stderr."""
+    """Print an error as one line on stderr."""
     typer.echo(f"eifffel: {printable(' '.join(message.split()))}", err=True)
 
 
@@ -237,7 +145,6 @@ OPTIONS = {
     "confidence": "--confidence",
     "constraint": "--constraint",
     "costs": "0,1,5,0",
-    "data": "--data",
     "data_home": "--data-home",
     "direction": "--direction",
     "epsilon": "--epsilon",
@@ -251,15 +158,14 @@ OPTIONS = {
     "monotone": "--monotone",
     "monotone={}": "--monotone none",
     "n_jobs": "--jobs",
-    "n_seeds": "--seeds",
     "name": "NAME",
     "objective": "--objective",
     "or_none": "",
-    "out": "--out",
     "overwrite=True": "--overwrite",
     "privileged": "--privileged",
     "privileged=": "--privileged naming",
     "ratio": "--ratio",
+    "recode": "code the labels as 0 and 1 and say --favorable 0",
     "selection_size": "--selection-size",
     "signs": "with --monotone, as in arrears:-1",
     "strategy": "--strategy",
@@ -270,7 +176,7 @@ OPTIONS = {
 
 
 def in_options(error: BaseException) -> str:
-    """What an error or a warning says, with options in the place of parameters."""
+    """The text of an error or a warning, with options in the place of parameters."""
     message = message_of(error)
     return message.say(OPTIONS) if isinstance(message, Message) else message
 

@@ -10,10 +10,11 @@ import pandas as pd
 import typer
 
 from eifffel import datasets as sets
-from eifffel._validation import check_choice
-from eifffel.cli import _app as shared
+from eifffel._utils.validation import check_choice
+from eifffel.cli._app import command
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
+from eifffel.cli._options import OutputOptions
 from eifffel.cli._printing import print_table, say, say_json
 
 
@@ -82,8 +83,9 @@ DATASETS = {
 }
 
 
-@shared.command(example="eifffel datasets adult --out adult.csv")
+@command(example="eifffel datasets adult --out adult.csv")
 def datasets(
+    output: OutputOptions,
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The one to write; without it, all are listed.")
     ] = None,
@@ -91,10 +93,6 @@ def datasets(
     data_home: Annotated[
         Path | None, typer.Option(help="Folder with the publishers' files; by default the one that EIFFFEL_DATA names.")
     ] = None,
-    overwrite: shared.Overwrite = False,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
 ) -> None:
     """List the data sets of the paper, or write one as a table that eifffel fit takes, downloaded if need be."""
     if name is None:
@@ -104,21 +102,21 @@ def datasets(
             {"name": key, "about": d.about, "target": d.target, "favorable": d.favorable, "sensitive": d.sensitive}
             for key, d in DATASETS.items()
         ]
-        if json:
+        if output.json:
             say_json(listed)
-        elif not quiet:
+        elif not output.quiet:
             print_table("Data sets of the paper", list(listed[0]), [list(row.values()) for row in listed])
         return
     check_choice("name", name, list(DATASETS))
     offered = DATASETS[name]
     if out is None:
         raise ValueError(f"--out is needed: where the table of {name} is to be written, such as --out {name}.csv")
-    check_targets(overwrite=overwrite, table=out)
-    frame = offered.table(data_home, int(not quiet))
-    write_table(out, frame, overwrite=overwrite)
-    if json:
+    check_targets(overwrite=output.overwrite, table=out)
+    frame = offered.table(data_home, int(output.verbose))
+    write_table(out, frame, overwrite=output.overwrite)
+    if output.json:
         say_json({"name": name, "rows": len(frame), "columns": list(frame.columns), "out": str(out)})
-    elif not quiet:
+    elif not output.quiet:
         say(f"{len(frame):,} rows of {name} are in {out}. To make a model of it fair:")
         words = ["eifffel", "fit", str(out), "--target", offered.target, "--favorable", offered.favorable]
         say(f"  {shlex.join([*words, '--sensitive', offered.sensitive, '--out', f'{name}.skops'])}")

@@ -1,4 +1,4 @@
-"""eifffel demo: the main job on built-in data."""
+"""eifffel demo: eifffel fit on a synthetic table."""
 
 import shlex
 from pathlib import Path
@@ -8,28 +8,25 @@ import numpy as np
 import pandas as pd
 import typer
 
-from eifffel._validation import check_fraction, check_n_jobs
-from eifffel._writing import write_whole
-from eifffel.bounds import EPSILON
-from eifffel.cli import _app as shared
+from eifffel._utils.validation import check_fraction, check_n_jobs
+from eifffel._utils.writing import write_whole
+from eifffel.cli._app import command, run
 from eifffel.cli._finish import check_targets
-from eifffel.cli._fit import fit
+from eifffel.cli._options import Epsilon, Jobs, OutputOptions
 from eifffel.cli._printing import say
 from eifffel.datasets import make_biased_classification
-from eifffel.strategies import ANY, AUTO
+from eifffel.selection.bounds import EPSILON
 
 ROWS = 40_000
+USE = "None: the people of this table are made up, to show what eifffel does."
 
 
-@shared.command(example="eifffel demo --out demo")
+@command(example="eifffel demo --out demo")
 def demo(
+    output: OutputOptions,
     out: Annotated[Path, typer.Option(help="Folder to write to; it is made if need be.")] = Path("eifffel-demo"),
-    epsilon: shared.Epsilon = None,
-    overwrite: shared.Overwrite = False,
-    jobs: shared.Jobs = None,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    epsilon: Epsilon = None,
+    jobs: Jobs = None,
 ) -> None:
     """Make a table of synthetic applicants, train a forest on it, make it fair, and write model and report.
 
@@ -42,47 +39,19 @@ def demo(
     if out.exists() and not out.is_dir():
         raise NotADirectoryError(f"'{out}' is a file; name a folder with --out")
     if out.is_dir():
-        check_targets(overwrite=overwrite, report=report, table=table, model=model)
+        check_targets(overwrite=output.overwrite, report=report, table=table, model=model)
     out.mkdir(parents=True, exist_ok=True)
     write_whole(table, make_applicants(ROWS).to_csv(index=False))
-    words = ["eifffel", "fit", str(table), "--target", "granted", "--favorable", "yes", "--sensitive", "gender"]
-    words += ["--epsilon", f"{epsilon:g}", "--out", str(model), "--report", str(report)]
-    if not quiet and not json:
-        say(f"{ROWS:,} synthetic applicants are in {table}. This does the same as:\n  {shlex.join(words)}\n")
-    fit(
-        data=table,
-        target="granted",
-        sensitive="gender",
-        out=model,
-        favorable="yes",
-        privileged=None,
-        keep_sensitive=False,
-        constraint=None,
-        combine=None,
-        min_group_rows=None,
-        missing=None,
-        epsilon=epsilon,
-        ratio=None,
-        alpha=None,
-        confidence=None,
-        objective="accuracy",
-        strategy=AUTO,
-        direction=ANY,
-        model="rf",
-        drop=None,
-        test_size=0.2,
-        selection_size=0.25,
-        drop_missing=False,
-        separator=None,
-        report=report,
-        intended_use="None: the people of this table are made up, to show what eifffel does.",
-        seed=0,
-        jobs=jobs,
-        overwrite=overwrite,
-        json=json,
-        quiet=quiet,
-        debug=debug,
-    )
+    words = ["fit", str(table), "--target", "granted", "--favorable", "yes", "--sensitive", "gender"]
+    words += ["--epsilon", f"{epsilon:g}", "--out", str(model), "--report", str(report), "--intended-use", USE]
+    words += [] if jobs is None else ["--jobs", str(jobs)]
+    words += [f"--{name}" for name in ("overwrite", "json", "quiet", "debug") if getattr(output, name)]
+    if output.in_words:
+        command_line = shlex.join(["eifffel", *words])
+        say(f"{ROWS:,} synthetic applicants are in {table}. This does the same as:\n  {command_line}\n")
+    code = run(words)
+    if code:
+        raise typer.Exit(code)
 
 
 def make_applicants(n_rows: int) -> pd.DataFrame:

@@ -5,42 +5,35 @@ from pathlib import Path
 from typing import Any
 
 from eifffel import ModelFileError, NoRecordError
-from eifffel.cli import _app as shared
-from eifffel.cli._finish import check_targets, tell, write_files
+from eifffel.cli._app import command
+from eifffel.cli._finish import check_targets, print_outcome, write_files
+from eifffel.cli._options import ModelOptions, OutputOptions, ReportFile
 from eifffel.cli._printing import print_rules, say
 from eifffel.cli._progress import Progress
 from eifffel.cli._stored import load_model
-from eifffel.record import find_record
+from eifffel.edits.record import find_record
 from eifffel.report import Summary, conforms, read_summary, schema
 from eifffel.report.words import strategy_words
 
 
-@shared.command(example="eifffel explain model.skops")
-def explain(
-    model: shared.ModelFile,
-    report: shared.Report = None,
-    allow_pickle: shared.AllowPickle = False,
-    overwrite: shared.Overwrite = False,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
-) -> None:
+@command(example="eifffel explain model.skops")
+def explain(stored: ModelOptions, output: OutputOptions, report: ReportFile = None) -> None:
     """Say what was changed in a model: how much, for whom, by which rules. No data are needed."""
-    check_targets(overwrite=overwrite, report=report, reads=(model,))
-    summary = stored_summary(load_model(model, allow_pickle=allow_pickle), model)
+    check_targets(overwrite=output.overwrite, report=report, reads=(stored.model,))
+    summary = stored_summary(load_model(stored), stored.model)
     try:
-        with Progress(("report",), verbose=not quiet) as progress:
-            write_files(progress, overwrite=overwrite, summary=summary, report=report)
-        if not quiet and not json:
+        with Progress(("report",), verbose=output.verbose) as progress:
+            write_files(progress, summary, output, report=report)
+        if output.in_words:
             leaves = summary.leaves
             assert leaves is not None
             say(
                 f"{summary.model.kind}: {leaves.n_changed:,} of {leaves.n_leaves:,} leaves changed, by "
                 f"{strategy_words(summary.model)}.\n"
             )
-        tell(summary, json=json, quiet=quiet, report=report, more=print_rules)
+        print_outcome(summary, output, report=report, more=print_rules)
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:  # it conforms, and contradicts itself
-        raise _unreadable(model) from error
+        raise _unreadable(stored.model) from error
 
 
 def stored_summary(model: Any, path: Path) -> Summary:

@@ -6,22 +6,24 @@ from typing import Annotated, Any
 import typer
 
 from eifffel import to_onnx, verify_export
-from eifffel._writing import write_whole
-from eifffel.cli import _app as shared
+from eifffel._utils.writing import write_whole
+from eifffel.cli._app import command
+from eifffel.cli._features import features_for, trained_categories
 from eifffel.cli._files import read_table, split_names
 from eifffel.cli._finish import check_targets
+from eifffel.cli._options import FeatureNames, ModelOptions, OutputOptions, Separator
 from eifffel.cli._printing import say, say_json, say_note, say_where
 from eifffel.cli._stored import load_model
-from eifffel.cli._training import features_for, trained_columns
-from eifffel.native import write_native
+from eifffel.edits.native import write_native
 
 FORMATS = ("onnx", "native")
 
 
-@shared.command(example="eifffel export model.skops --to onnx --out model.onnx --check people.csv")
+@command(example="eifffel export model.skops --to onnx --out model.onnx --check people.csv")
 def export(
-    model: shared.ModelFile,
+    stored: ModelOptions,
     out: Annotated[Path, typer.Option(help="Write the exported model there.", metavar="FILE")],
+    output: OutputOptions,
     to: Annotated[
         str, typer.Option(help="onnx, or native: the own file of LightGBM, XGBoost (as JSON) or CatBoost.")
     ] = "onnx",
@@ -33,13 +35,8 @@ def export(
             metavar="DATA",
         ),
     ] = None,
-    features: shared.Features = None,
-    separator: shared.Separator = None,
-    allow_pickle: shared.AllowPickle = False,
-    overwrite: shared.Overwrite = False,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    features: FeatureNames = None,
+    separator: Separator = None,
 ) -> None:
     """Export a model to ONNX, which runs in other programs and languages, without Python and without eifffel.
 
@@ -49,24 +46,24 @@ def export(
     if to not in FORMATS:
         raise ValueError(f"--to must be {' or '.join(FORMATS)}, got {to!r}")
     kind = {"exported": out} if to == "onnx" else {"native": out}
-    check_targets(overwrite=overwrite, reads=(model, check), **kind)
+    check_targets(overwrite=output.overwrite, reads=(stored.model, check), **kind)
     if check is None and (features or separator):
         raise ValueError("--features and --separator are of the table of --check; give one, or leave them out")
     if to == "native" and check is not None:
         raise ValueError("--check compares ONNX files with the model; leave it out with --to native")
-    loaded = load_model(model, allow_pickle=allow_pickle)
+    model = load_model(stored)
     if to == "native":
-        write_whole(out, write_native(loaded), overwrite=overwrite)
-        if json:
+        write_whole(out, write_native(model), overwrite=output.overwrite)
+        if output.json:
             say_json({"out": str(out)})
-        elif not quiet:
+        elif not output.quiet:
             say_where(model=out)
         return
-    X = None if check is None else rows_for(loaded, check, features, separator, verbose=not quiet)
-    exported = to_onnx(loaded, X)
-    found = None if X is None else verify_export(loaded, exported, X, verbose=not quiet)
-    write_whole(out, exported.SerializeToString(), overwrite=overwrite)
-    if json:
+    X = None if check is None else rows_for(model, check, features, separator, verbose=output.verbose)
+    exported = to_onnx(model, X)
+    found = None if X is None else verify_export(model, exported, X, verbose=output.verbose)
+    write_whole(out, exported.SerializeToString(), overwrite=output.overwrite)
+    if output.json:
         say_json(
             {
                 "out": str(out),
@@ -74,7 +71,7 @@ def export(
                 "largest_difference": None if found is None else found.largest_difference,
             }
         )
-    elif not quiet:
+    elif not output.quiet:
         if found is None:
             say_note("the export was not compared with the model; --check TABLE does, on rows of yours")
         else:
@@ -87,6 +84,5 @@ def export(
 
 def rows_for(model: Any, data: Path, features: str | None, separator: str | None, *, verbose: bool) -> Any:
     """The rows of a table as the model takes them."""
-    known = trained_columns(model)
-    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=verbose)
+    frame = read_table(data, separator=separator, texts=trained_categories(model), verbose=verbose)
     return features_for(model, frame, data, split_names(features))

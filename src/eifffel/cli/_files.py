@@ -13,8 +13,8 @@ from pathlib import Path
 import pandas as pd
 from tqdm.auto import tqdm
 
-from eifffel._optional import import_optional
-from eifffel._writing import write_whole
+from eifffel._utils.optional import import_optional
+from eifffel._utils.writing import write_whole
 from eifffel.cli._progress import UntilClosed
 from eifffel.exceptions import first_line
 
@@ -58,7 +58,7 @@ def _plain_numbers(column: pd.Series) -> pd.Series:
 
 def is_table_name(path: Path) -> bool:
     """Whether a file of that name is a table."""
-    return _kind(path)[0] in (*SEPARATORS, PARQUET)
+    return _find_ending(path)[0] in (*SEPARATORS, PARQUET)
 
 
 def check_table_name(path: Path) -> None:
@@ -69,7 +69,7 @@ def check_table_name(path: Path) -> None:
 
 def write_table(path: Path, frame: pd.DataFrame, *, overwrite: bool) -> None:
     """Write a table in the form that its name says."""
-    kind, packed = _kind(path)
+    kind, packed = _find_ending(path)
     if kind == PARQUET:
         content = frame.to_parquet(index=False)
     else:
@@ -83,7 +83,7 @@ def split_names(text: str | None) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _kind(path: Path) -> tuple[str, bool]:
+def _find_ending(path: Path) -> tuple[str, bool]:
     """The ending of a name that says what a table is, and whether it is packed."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = suffixes[-1:] == [".gz"]
@@ -102,7 +102,7 @@ def hash_file(path: Path) -> str:
 
 def _open(path: Path, verbose: bool) -> tuple[str, bytes]:
     """The kind of a file and its content, unpacked."""
-    kind, packed = _kind(path)
+    kind, packed = _find_ending(path)
     check_table_name(path)
     if path.is_dir():
         raise ValueError(f"'{path}' is a folder; name a table in it")

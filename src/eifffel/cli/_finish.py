@@ -8,10 +8,11 @@ from typing import Any
 import typer
 
 from eifffel import save
-from eifffel._writing import check_target
+from eifffel._utils.writing import check_target
 from eifffel.cli._app import NOT_MET
 from eifffel.cli._editing import Edited
 from eifffel.cli._files import check_table_name
+from eifffel.cli._options import OutputOptions
 from eifffel.cli._printing import print_summary, say_note, say_where
 from eifffel.cli._progress import Progress
 from eifffel.report import Summary, check_audit_name, check_report_name, render_json, save_report
@@ -21,71 +22,79 @@ EXPORT_ENDING = ".onnx"
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def check_targets(
-    *,
-    overwrite: bool,
-    reads: Sequence[Path | None] = (),
-    model: Path | None = None,
-    table: Path | None = None,
-    picture: Path | None = None,
-    report: Path | None = None,
-    audit: Path | None = None,
-    exported: Path | None = None,
-    native: Path | None = None,
-) -> None:
-    """Raise, before any work is done, if a file cannot be written, or is one that is read."""
-    wanted = [path for path in (model, table, picture, report, audit, exported, native) if path is not None]
-    if model is not None and model.suffix != MODEL_ENDING:
-        raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{model}'; rename it")
-    if exported is not None and exported.suffix != EXPORT_ENDING:
-        raise ValueError(f"an exported model must end in {EXPORT_ENDING}, got '{exported}'; rename it")
-    if table is not None:
-        check_table_name(table)
-    if picture is not None and picture.suffix.lower() not in PICTURES:
-        raise ValueError(f"--picture must end in {', '.join(PICTURES)}, got '{picture}'; rename it")
-    if report is not None:
-        check_report_name(report)
-    if audit is not None:
-        check_audit_name(audit)
-    for path in wanted:
+def _check_model_name(path: Path) -> None:
+    if path.suffix != MODEL_ENDING:
+        raise ValueError(f"a model file must end in {MODEL_ENDING}, got '{path}'; rename it")
+
+
+def _check_export_name(path: Path) -> None:
+    if path.suffix != EXPORT_ENDING:
+        raise ValueError(f"an exported model must end in {EXPORT_ENDING}, got '{path}'; rename it")
+
+
+def _check_picture_name(path: Path) -> None:
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"--picture must end in {', '.join(PICTURES)}, got '{path}'; rename it")
+
+
+# What a file is -> what raises unless its name says so; a model in its library's own form may have any name.
+NAME_CHECKS: dict[str, Callable[[Path], object]] = {
+    "model": _check_model_name,
+    "exported": _check_export_name,
+    "table": check_table_name,
+    "picture": _check_picture_name,
+    "report": check_report_name,
+    "audit": check_audit_name,
+    "native": lambda path: None,
+}
+
+
+def check_targets(*, overwrite: bool, reads: Sequence[Path | None] = (), **files: Path | None) -> None:
+    """Raise, before any work is done, if a file cannot be written, or is one that is read.
+
+    ``files`` are the paths of what is to be written, by what they are: a name in `NAME_CHECKS`.
+    """
+    wanted = {what: path for what, path in files.items() if path is not None}
+    for what, path in wanted.items():
+        NAME_CHECKS[what](path)
+    for path in wanted.values():
         if any(given is not None and realpath(path) == realpath(given) for given in reads):
             raise ValueError(f"'{path}' is read, and would be written over; name another file")
         check_target(path, overwrite=overwrite)
-    if len(set(map(realpath, wanted))) < len(wanted):
-        raise ValueError(f"two files are to be written to '{wanted[0]}'; name them differently")
+    if len(set(map(realpath, wanted.values()))) < len(wanted):
+        raise ValueError(f"two files are to be written to '{next(iter(wanted.values()))}'; name them differently")
 
 
 def write_files(
     progress: Progress,
+    summary: Summary,
+    output: OutputOptions,
     *,
-    overwrite: bool,
     model: Any = None,
     out: Path | None = None,
-    summary: Summary,
     report: Path | None,
 ) -> None:
-    """Write the model and the report, those that are wanted."""
+    """Write the model and the report, where they are asked for."""
     if out is not None:
         with progress.stage("saving", "saving the model"):
-            save(model, out, overwrite=overwrite)
+            save(model, out, overwrite=output.overwrite)
     if report is not None:
         with progress.stage("report", "writing the report"):
-            save_report(summary, report, overwrite=overwrite)
+            save_report(summary, report, overwrite=output.overwrite)
 
 
-def tell(
+def print_outcome(
     summary: Summary,
+    output: OutputOptions,
     *,
-    json: bool,
-    quiet: bool,
     out: Path | None = None,
     report: Path | None,
     more: Callable[[Summary], None] = lambda summary: None,
 ) -> None:
     """Print a summary and where the files are; ``more`` prints what else there is to say."""
-    if json:
+    if output.json:
         typer.echo(render_json(summary), nl=False)
-    elif not quiet:
+    elif not output.quiet:
         print_summary(summary)
         more(summary)
         say_where(model=out, report=report)

@@ -10,115 +10,99 @@ import pandas as pd
 import typer
 
 from eifffel import FairnessPathDisplay
-from eifffel._optional import import_optional
-from eifffel._writing import write_whole
-from eifffel.cli import _app as shared
-from eifffel.cli._editing import edit, known_task, read_editing, read_monotone, say_of_confidence, trained_on
+from eifffel._utils.optional import import_optional
+from eifffel._utils.writing import write_whole
+from eifffel.cli._app import command
+from eifffel.cli._editing import edit, read_editing, read_signs
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
 from eifffel.cli._finish import check_targets
+from eifffel.cli._groups import OptionGroup, declares_options
+from eifffel.cli._options import (
+    TABLE_PANEL,
+    ModelOptions,
+    OutputOptions,
+    PeopleOptions,
+    ReadingOptions,
+    StoredEditOptions,
+)
 from eifffel.cli._printing import print_path, say, say_json, say_where
 from eifffel.cli._progress import Progress
-from eifffel.cli._stored import Reading, load_model, read_for_edit
-from eifffel.comparison import Comparison
+from eifffel.cli._recorded import known_task, note_confidence, trained_on
+from eifffel.cli._stored import load_model, read_for_edit
+from eifffel.cli._watched import Source, Unedited
 from eifffel.display import Mark
 from eifffel.report.facts import ChosenStep, Summary, Tradeoff
-from eifffel.shortfall import say_shortfall
-from eifffel.strategies import ANY, AUTO
+from eifffel.selection.shortfall import say_shortfall
 
 # What can be asked of the path that a model was made by.
 WITHOUT_TABLE = {"model", "out", "picture", "allow_pickle", "overwrite", "json", "quiet", "debug"}
 
 
-@shared.command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
-def path(
-    context: typer.Context,
-    model: shared.ModelFile,
+@declares_options(panel=TABLE_PANEL)
+class OptionalTable(ReadingOptions):
+    """A table, if there is one, and how it is read."""
+
     data: Annotated[
         Path | None,
         typer.Argument(
             metavar="[DATA]", help="A table to trace the path on; without it, the path the model was made by."
         ),
-    ] = None,
-    target: shared.Target = None,
-    favorable: shared.Favorable = None,
-    sensitive: shared.Sensitive = None,
-    privileged: shared.Privileged = None,
-    constraint: shared.Constraint = None,
-    combine: shared.Combine = None,
-    min_group_rows: shared.MinGroupRows = None,
-    missing: shared.Missing = None,
-    epsilon: shared.Epsilon = None,
-    ratio: shared.Ratio = None,
-    alpha: shared.Alpha = None,
-    confidence: shared.Confidence = None,
-    objective: shared.Objective = "accuracy",
-    strategy: shared.Strategy = AUTO,
-    direction: shared.Direction = ANY,
-    test_size: shared.TestSize = 0.2,
-    selection_size: shared.SelectionSize = 0.25,
-    features: shared.Features = None,
-    monotone: shared.Monotone = None,
-    drop_missing: shared.DropMissing = False,
-    separator: shared.Separator = None,
-    out: Annotated[Path | None, typer.Option(help="Write the table there.", metavar="FILE.csv")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Draw it there.", metavar="FILE.png")] = None,
-    seed: shared.Seed = 0,
-    jobs: shared.Jobs = None,
-    allow_pickle: shared.AllowPickle = False,
-    overwrite: shared.Overwrite = False,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    ] = None
+
+
+@declares_options()
+class TradeoffFiles(OptionGroup):
+    """The files that the trade-off is written to."""
+
+    out: Annotated[Path | None, typer.Option(help="Write the table there.", metavar="FILE.csv")] = None
+    picture: Annotated[Path | None, typer.Option(help="Draw it there.", metavar="FILE.png")] = None
+
+
+@command(example="eifffel path model.skops --out tradeoff.csv --picture tradeoff.png")
+def path(
+    context: typer.Context,
+    stored: ModelOptions,
+    given: OptionalTable,
+    people: PeopleOptions,
+    options: StoredEditOptions,
+    files: TradeoffFiles,
+    output: OutputOptions,
 ) -> None:
     """Show what each bound costs: accuracy, discrimination and changed leaves for every epsilon.
 
     No model is changed.
     """
-    if data is None:
+    if given.data is None:
         check_asks_nothing(context)
-    constrained = read_monotone(monotone)
-    comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
-    editing = read_editing(
-        epsilon, ratio, alpha, confidence, objective, strategy, direction, test_size, selection_size, seed, jobs
-    )
-    check_targets(overwrite=overwrite, table=out, picture=picture, reads=(model, data))
-    loaded = load_model(model, allow_pickle=allow_pickle)
-    if data is None:
-        summary = stored_summary(loaded, model)
+    monotone, comparison, editing = read_signs(options.monotone), people.comparison, read_editing(options)
+    out, picture = files.out, files.picture
+    check_targets(overwrite=output.overwrite, table=out, picture=picture, reads=(stored.model, given.data))
+    model = load_model(stored)
+    if given.data is None:
+        summary = stored_summary(model, stored.model)
     else:
-        task, reading = known_task(loaded, target, sensitive, comparison), Reading(separator, drop_missing, features)
-        table, task, original = read_for_edit(loaded, data, task, reading, quiet=quiet or json, verbose=not quiet)
-        if not quiet:
-            say_of_confidence(loaded, data, editing.bounds)
-        with Progress(("tracing", "measuring"), verbose=not quiet) as progress:
-            summary = edit(
-                table,
-                task,
-                original,
-                editing,
-                data=data,
-                trained=True,
-                trained_on=trained_on(loaded),
-                monotone=constrained,
-                about={},
-                sensitive_columns=(),
-                progress=progress,
-            ).summary
+        task = known_task(model, people.target, people.sensitive, comparison)
+        table, task, original = read_for_edit(model, given.data, task, given, output)
+        if output.verbose:
+            note_confidence(model, given.data, editing.bounds)
+        unedited = Unedited(original, monotone=monotone, trained_on=trained_on(model))
+        with Progress(("tracing", "measuring"), verbose=output.verbose) as progress:
+            summary = edit(unedited, Source(given.data, table, task), editing, progress).summary
     tradeoff = summary.path
     if tradeoff is None:
         raise ValueError(
-            "the trade-off cannot be told: where the steps were chosen, a group that is compared has fewer than ten "
+            "the trade-off cannot be shown: where the steps were chosen, a group that is compared has fewer than ten "
             "people; trace it on more rows, or put groups together"
         )
     rows = tabulate(summary, tradeoff)
     if out is not None:
-        write_table(out, pd.DataFrame(rows), overwrite=overwrite)
+        write_table(out, pd.DataFrame(rows), overwrite=output.overwrite)
     if picture is not None:
-        write_whole(picture, draw(summary, tradeoff, picture.suffix[1:].lower()), overwrite=overwrite)
-    if json:
+        write_whole(picture, draw(summary, tradeoff, picture.suffix[1:].lower()), overwrite=output.overwrite)
+    if output.json:
         say_json(rows)
-    elif not quiet:
+    elif not output.quiet:
         print_path(summary, tradeoff)
         if summary.selection is not None and summary.selection.shortfall is not None:
             say(f"The bound is not met: {say_shortfall(summary.selection)}.")
@@ -138,7 +122,7 @@ def check_asks_nothing(context: typer.Context) -> None:
 
 
 def tabulate(summary: Summary, path: Tradeoff) -> list[dict[str, str | float | None]]:
-    """One row for each bound; what was measured on some rows is called after them."""
+    """One record for each bound; a measurement is named after the rows that it was made on."""
     chosen_on, here = (name.replace(" ", "_") for name in (path.chosen_on.rows, summary.rows.name))
     rows = []
     measured = ("discrimination", "accuracy") if path.kind == "epsilon" else ("ratio", "discrimination", "accuracy")
@@ -155,12 +139,12 @@ def tabulate(summary: Summary, path: Tradeoff) -> list[dict[str, str | float | N
 
 
 def draw(summary: Summary, path: Tradeoff, form: str) -> bytes:
-    """The steps that some bound selects, on the rows they were chosen on and on those of the report."""
+    """A picture of the steps that some bound selects, on the rows that chose them and on those of the report."""
     matplotlib = import_optional("matplotlib", "pictures need")
     matplotlib.use("Agg")
     chosen_on, here = path.chosen_on.rows, summary.rows.name
     measured = [(point.overall.discrimination.value, point.overall.accuracy.value) for point in path.points]
-    told = all(discrimination is not None for discrimination, _ in measured)
+    shown = all(discrimination is not None for discrimination, _ in measured)
 
     def line(
         points: Sequence[tuple[float | None, float | None]], name: str, ax: Any, mark: Mark | None
@@ -169,13 +153,13 @@ def draw(summary: Summary, path: Tradeoff, form: str) -> bytes:
         return FairnessPathDisplay(
             discrimination=discrimination,
             accuracy=accuracy,
-            rows=f"{chosen_on}, which chose the step" + (f", and the {here}" if told else ""),
+            rows=f"{chosen_on}, which chose the step" + (f", and the {here}" if shown else ""),
             compared=summary.constraint.words,
             selection=mark,
             name=name,
         ).plot(ax=ax)
 
-    ax = line(measured, here, None, None).ax_ if told else None
+    ax = line(measured, here, None, None).ax_ if shown else None
     chosen = [(point.selection.discrimination, point.selection.accuracy) for point in path.points]
     display = line(chosen, chosen_on, ax, None if summary.selection is None else mark_step(summary.selection))
     buffer = io.BytesIO()
@@ -184,7 +168,7 @@ def draw(summary: Summary, path: Tradeoff, form: str) -> bytes:
 
 
 def mark_step(chosen: ChosenStep) -> Mark | None:
-    """The step that was chosen, where it is told what was measured there."""
+    """The step that was chosen, where what was measured there is reported."""
     if chosen.met is None or chosen.discrimination is None or chosen.accuracy is None:
         return None
     return Mark(

@@ -8,59 +8,55 @@ import typer
 from tqdm.auto import tqdm
 
 from eifffel import view_ensemble
-from eifffel.cli import _app as shared
+from eifffel.cli._app import command
+from eifffel.cli._features import features_for, trained_categories
 from eifffel.cli._files import read_table, split_names, write_table
 from eifffel.cli._finish import check_targets
+from eifffel.cli._options import FeatureNames, ModelOptions, OutputOptions, Separator, TableFile
 from eifffel.cli._printing import say, say_json
 from eifffel.cli._stored import load_model
 from eifffel.cli._tables import find_column
-from eifffel.cli._training import features_for, trained_columns
-from eifffel.record import find_record
+from eifffel.edits.record import find_record
 
 # Rows decided at a time, so that progress shows.
 AT_A_TIME = 100_000
 
 
-@shared.command(example="eifffel predict model.skops new.csv --out predictions.csv")
+@command(example="eifffel predict model.skops new.csv --out predictions.csv")
 def predict(
-    model: shared.ModelFile,
-    data: shared.DataFile,
+    stored: ModelOptions,
+    data: TableFile,
     out: Annotated[Path, typer.Option(help="Write the decisions there, row by row.", metavar="FILE.csv")],
+    output: OutputOptions,
     keep: Annotated[str | None, typer.Option(help="Columns to copy, such as an id, separated by commas.")] = None,
-    features: shared.Features = None,
-    separator: shared.Separator = None,
-    allow_pickle: shared.AllowPickle = False,
-    overwrite: shared.Overwrite = False,
-    json: shared.Json = False,
-    quiet: shared.Quiet = False,
-    debug: shared.Debug = False,
+    features: FeatureNames = None,
+    separator: Separator = None,
 ) -> None:
     """Decide about the rows of a table. No sensitive column is needed.
 
     The rows of the file stand in the order of the table: the decision, and the probability of the favourable one.
     """
-    check_targets(overwrite=overwrite, table=out, reads=(model, data))
-    loaded = load_model(model, allow_pickle=allow_pickle)
-    known = trained_columns(loaded)
-    frame = read_table(data, separator=separator, texts=() if known is None else known[1], verbose=not quiet)
+    check_targets(overwrite=output.overwrite, table=out, reads=(stored.model, data))
+    model = load_model(stored)
+    frame = read_table(data, separator=separator, texts=trained_categories(model), verbose=output.verbose)
     kept = split_names(keep)
     copied = {name: frame[find_column(frame, name, "--keep", data)] for name in kept}
-    X = features_for(loaded, frame, data, split_names(features))
-    starts = tqdm(range(0, len(X), AT_A_TIME), desc="deciding", delay=1, disable=quiet, leave=False)
-    decided = pd.concat([decide(loaded, X.iloc[start : start + AT_A_TIME]) for start in starts])
+    X = features_for(model, frame, data, split_names(features))
+    starts = tqdm(range(0, len(X), AT_A_TIME), desc="deciding", delay=1, disable=output.quiet, leave=False)
+    decided = pd.concat([list_decisions(model, X.iloc[start : start + AT_A_TIME]) for start in starts])
     clash = sorted(set(copied) & set(decided))
     if clash:
         raise ValueError(f"--keep: {clash[0]!r} is what the decisions are called in '{out}'; rename the column")
-    write_table(out, decided.assign(**copied)[[*copied, *decided]], overwrite=overwrite)
+    write_table(out, decided.assign(**copied)[[*copied, *decided]], overwrite=output.overwrite)
     counts = {str(label): int(n) for label, n in decided["prediction"].value_counts().items()}
-    if json:
+    if output.json:
         say_json({"rows": len(frame), "decisions": counts, "out": str(out)})
-    elif not quiet:
+    elif not output.quiet:
         words = ", ".join(f"{label}: {n:,}" for label, n in counts.items())
         say(f"Decided {len(frame):,} rows ({words}). They are in {out}.")
 
 
-def decide(model: Any, X: pd.DataFrame) -> pd.DataFrame:
+def list_decisions(model: Any, X: pd.DataFrame) -> pd.DataFrame:
     """Decisions, and the probability of the favourable class, or of the second where none is known."""
     record = find_record(model)
     labels = None if record is None else (record["task"] or {}).get("labels")

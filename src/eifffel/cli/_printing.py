@@ -22,19 +22,19 @@ PADDING, LEAST_WIDTH = 2, 14
 
 
 def printable(text: Any) -> str:
-    """Text from data without anything that a terminal would act upon."""
+    """A text without anything that a terminal would act upon."""
     return "".join(c if c.isprintable() or c == "\n" else "?" for c in str(text))
 
 
 class PlainConsole(Console):
-    """A console that leaves it to the caller what to do where nobody reads on."""
+    """A console that raises an error where the reader has closed the pipe."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Plain text: nothing in data is taken for markup."""
+    """A console for plain text: nothing in data is taken for markup."""
     shown = PlainConsole(markup=False, highlight=False, emoji=False)
     if not shown.is_terminal:
         shown.width = MAX_WIDTH
@@ -42,7 +42,7 @@ def console() -> Console:
 
 
 def show(content: Any, **options: Any) -> None:
-    """Print something; the work goes on where nobody reads on."""
+    """Print something; where the reader has closed the pipe, the work goes on."""
     try:
         console().print(content, **options)
     except BrokenPipeError:
@@ -50,7 +50,7 @@ def show(content: Any, **options: Any) -> None:
 
 
 def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], words: Sequence[int] = (0,)) -> None:
-    """A table whose cells are texts; the columns at the places ``words`` are no numbers."""
+    """Print a table; the columns at the places ``words`` hold words, all others numbers."""
     texts = [[printable(cell) for cell in row] for row in (head, *rows)]
     # Numbers stay on one line where there is room for that beside the words; nothing is ever cut off.
     widths = [max(map(len, column)) + PADDING for column in zip(*texts, strict=True)]
@@ -68,29 +68,29 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[Any]], 
 
 
 def say(text: str) -> None:
-    """A line or more."""
+    """Print a line or more."""
     show(printable(text), soft_wrap=True)
 
 
 def say_where(**files: Path | None) -> None:
-    """Where each file is, of those that were asked for."""
+    """Print where each file is that was asked for."""
     for what, where in files.items():
         if where is not None:
             say(f"The {what} is in {where}.")
 
 
 def say_note(text: str) -> None:
-    """A line on stderr."""
+    """Print a note as a line on stderr."""
     print_line(f"note: {printable(text)}")
 
 
 def say_json(content: Any) -> None:
-    """JSON on stdout, and nothing else."""
+    """Print JSON on stdout."""
     print(json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_summary(summary: Summary) -> None:
-    """Verdict, groups, trade-off and who changed."""
+    """Print the verdict, the groups, the trade-off and who changed."""
     say(f"{summary.verdict.heading}. {summary.verdict.sentence}\n")
     print_groups(summary)
     if summary.path is not None:
@@ -100,7 +100,7 @@ def print_summary(summary: Summary) -> None:
 
 
 def print_audit(table: AuditTable) -> None:
-    """A table of an audit, and what must be said with it."""
+    """Print a table of an audit, with its notes."""
     say(f"{table.title}\n")
     for block in table.blocks:
         words = [k for k, column in enumerate(block.columns) if column.words]
@@ -111,7 +111,7 @@ def print_audit(table: AuditTable) -> None:
 
 
 def print_groups(summary: Summary) -> None:
-    """Rates of each group."""
+    """Print the rates of each group."""
     brief = len(summary.groups) > _words.MOST_COLUMNS  # names are long then; the report has all rates
     rates = _words.shown_rates(summary.rows.labelled, brief=brief)
     rows = [
@@ -130,13 +130,13 @@ def print_groups(summary: Summary) -> None:
 
 
 def print_path(summary: Summary, path: Tradeoff) -> None:
-    """The trade-off for some bounds."""
+    """Print the trade-off for some bounds."""
     title = f"What each bound costs: {_words.tradeoff_words(path, summary.rows)}"
     print_table(title, path_head(path, summary.groups), path_rows(path, summary.groups))
 
 
 def print_changes(summary: Summary, changed: Changed) -> None:
-    """Who gains and who loses a favourable decision."""
+    """Print who gains and who loses a favourable decision."""
     counts = zip(summary.groups, changed.groups, strict=True)
     print_table(
         f"Who changed, of the {summary.rows.name}",
@@ -146,7 +146,7 @@ def print_changes(summary: Summary, changed: Changed) -> None:
 
 
 def print_rules(summary: Summary) -> None:
-    """Rules of who changed, and of leaves that changed."""
+    """Print rules of who changed, and of leaves that changed."""
 
     def marked(rule: ChangedRule | ChangedLeaf) -> str:
         text = rule.rule if rule.rule is not None else "rules of boosted trees are not read"
@@ -170,8 +170,8 @@ def print_rules(summary: Summary) -> None:
                     marked(leaf),
                     leaf.tree,
                     leaf.leaf,
-                    _words.plain(leaf.before),
-                    _words.plain(leaf.after),
+                    _words.rounded(leaf.before),
+                    _words.rounded(leaf.after),
                     *_words.leaf_cells(leaf),
                 ]
                 for leaf in leaves.shown

@@ -18,7 +18,7 @@ Advance = Callable[[float], None]
 
 
 class UntilClosed:
-    """Standard error for bars, which are not missed where nobody reads it any more."""
+    """Standard error for bars; where it is closed, nothing is written."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.stderr, name)
@@ -35,7 +35,7 @@ class UntilClosed:
 
 
 def print_line(text: str) -> None:
-    """A line on standard error; a bar that is there goes out of its way, and comes back by itself."""
+    """Print a line on standard error; a bar that is shown is cleared first, and appears again by itself."""
     for bar in list(getattr(tqdm, "_instances", ())):
         if bar.last_print_t >= bar.start_t + bar.delay:  # it is shown
             bar.clear()
@@ -75,7 +75,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, words: str | None = None) -> Iterator[Advance]:
-        """A stage begins and ends; what it gives tells that a part of it, such as 0.1, is done."""
+        """Show a stage while it lasts; it gives a function to call when a part of it, such as 0.1, is done."""
         share = SHARES[name]
         end = self._bar.n + share
         self._bar.set_description(words or name, refresh=False)

@@ -1,4 +1,4 @@
-"""Frames cut into features, labels and groups, with errors that name the file, the column and the value."""
+"""Tables cut into features, labels and groups, with errors that name the file, the column and the value."""
 
 import difflib
 from collections import Counter
@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from eifffel._validation import listed
+from eifffel._utils.validation import listed
 from eifffel.cli._files import split_names
 from eifffel.comparison import Comparison
 from eifffel.rows.groups import INTERSECTION, MOST_GROUPS
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import ERROR, OWN_GROUP
 
-SHOWN = 8
+# Values or columns that an error names.
+MOST_LISTED = 8
 FEWEST_ROWS = 30
 
 
 @dataclass(frozen=True)
-class Task:
+class DecisionTask:
     """What is decided about whom: names of columns and values, as texts of the command line.
 
     Attributes
@@ -58,28 +59,28 @@ class Task:
 
     @property
     def sensitive_name(self) -> str:
-        """What the groups are of."""
+        """What a report calls the sensitive attribute, or several."""
         return (" x " if self.comparison.combine == INTERSECTION else ", ").join(self.sensitive_columns)
 
     def describe(self) -> dict[str, Any]:
-        """Everything as plain values, from which `read_task` makes the same."""
+        """Everything as plain values, from which `read_decision_task` makes the same."""
         plain = asdict(self)
         comparison = plain.pop("comparison")
         return {**plain, **comparison}
 
     def means(
         self, labels: tuple[str, str], good: tuple[str, ...] | None = None, bad: tuple[str, ...] | None = None
-    ) -> "Task":
+    ) -> "DecisionTask":
         """The same where the 0 and 1 of a model stand for these two labels, or each for a set of them."""
         comparison = replace(self.comparison, favorable=labels[1])
         return replace(self, labels=labels, good=good, bad=bad, comparison=comparison)
 
 
-def read_task(stored: Mapping[str, Any]) -> Task:
-    """The task that `Task.describe` gave."""
+def read_decision_task(stored: Mapping[str, Any]) -> DecisionTask:
+    """The task that `DecisionTask.describe` gave."""
     comparison = Comparison(**{field.name: stored[field.name] for field in fields(Comparison)})
     sets = {name: None if stored[name] is None else tuple(stored[name]) for name in ("labels", "good", "bad")}
-    return Task(stored["target"], stored["sensitive"], comparison, **sets)
+    return DecisionTask(stored["target"], stored["sensitive"], comparison, **sets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +113,11 @@ class Labelled:
 
 def find_near(name: str, known: Sequence[str]) -> str | None:
     """The name that was probably meant: one that differs in case or blanks alone, or else one that looks alike."""
-    same = [other for other in known if _plain(other) == _plain(name)]
+    same = [other for other in known if _fold(other) == _fold(name)]
     return next(iter(same or difflib.get_close_matches(name, known, n=1)), None)
 
 
-def _plain(name: str) -> str:
+def _fold(name: str) -> str:
     return "".join(name.split()).casefold()
 
 
@@ -126,96 +127,128 @@ def find_column(frame: pd.DataFrame, name: str, option: str, path: Path) -> str:
         return name
     near = find_near(name, list(frame.columns))
     meant = "." if near is None else f"; did you mean {near!r}?"
-    raise ValueError(f"{option}: '{path}' has no column {name!r}{meant} It has {listed(list(frame.columns), SHOWN)}")
+    raise ValueError(
+        f"{option}: '{path}' has no column {name!r}{meant} It has {listed(list(frame.columns), MOST_LISTED)}"
+    )
 
 
-def cut_table(
-    frame: pd.DataFrame,
-    task: Task,
-    path: Path,
-    *,
-    drop: Sequence[str] = (),
-    keep_sensitive: bool = False,
-    drop_missing: bool = False,
-    labels_needed: bool = True,
-    to_learn: bool = True,
-    classes: Sequence[Any] = (),
-    favorable_needed: bool = True,
-    target_option: str = "--target",
-) -> Labelled:
-    """Features, labels and groups of a table; a missing label or group is refused unless ``drop_missing``.
+@dataclass(frozen=True)
+class Cut:
+    """How a table is cut, by what is done with it.
 
-    Rows ``to_learn`` from must be some, and of both labels. ``classes`` are the labels that a model knows,
-    ``favorable_needed`` says that nothing but the task can say which label is good, and ``target_option`` names the
-    column of labels.
+    Attributes
+    ----------
+    drop : sequence of str
+        Columns that are no features.
+    keep_sensitive : bool
+        Whether columns of groups are features.
+    drop_missing : bool
+        Whether rows without a label or a group are left out; otherwise they are refused.
+    labels_needed : bool
+    to_learn : bool
+        Whether rows are learnt from: they must then be some, and of both labels.
+    classes : sequence
+        The labels that a model knows.
+    favorable_needed : bool
+        Whether nothing but the task can say which label is good.
+    target_option : str
+        The option that names the column of labels.
     """
-    asked = task.comparison
-    for name in drop:
-        find_column(frame, name, "--drop", path)
-    sensitive = [find_column(frame, name, "--sensitive", path) for name in task.sensitive_columns]
-    if len(set(sensitive)) < len(sensitive):
-        raise ValueError(f"--sensitive names a column twice: {task.sensitive!r}")
-    columns = {}
-    if task.target is not None and (labels_needed or any(_plain(task.target) == _plain(name) for name in frame)):
-        columns[target_option] = find_column(frame, task.target, target_option, path)
-    if columns.get(target_option) in sensitive:
-        raise ValueError(
-            f"{target_option} and --sensitive are both {columns[target_option]!r}; the label cannot be the group"
-        )
-    for name in (*columns.values(), *sensitive):
-        if name in drop:
-            raise ValueError(
-                f"--drop names {name!r}, which is needed; leave it out of --drop (labels and groups are no features)"
-            )
-    wanted = [(name, "--sensitive") for name in sensitive if asked.missing in (None, ERROR)]
-    wanted += [(name, option) for option, name in columns.items()]
-    gaps = {name: (frame[name].isna().to_numpy(), option) for name, option in wanted}
-    complete = ~np.any([np.zeros(len(frame), bool), *(gap for gap, _ in gaps.values())], axis=0)
-    if not complete.all():
-        if not drop_missing:
-            name, (gap, option) = next((name, found) for name, found in gaps.items() if found[0].any())
-            remedy = "; --missing drop leaves them out of all counts, --missing own-group makes them a group"
-            remedy = remedy if option == "--sensitive" else ""
-            raise ValueError(
-                f"column {name!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of '{path}'; "
-                f"--drop-missing leaves such rows out{remedy}"
-            )
-        if not complete.any():
-            raise ValueError(f"no row of '{path}' has both a label and a group")
-        frame = frame[complete]
-    if to_learn and len(frame) < FEWEST_ROWS:
+
+    drop: Sequence[str] = ()
+    keep_sensitive: bool = False
+    drop_missing: bool = False
+    labels_needed: bool = True
+    to_learn: bool = True
+    classes: Sequence[Any] = ()
+    favorable_needed: bool = True
+    target_option: str = "--target"
+
+
+def cut_table(frame: pd.DataFrame, task: DecisionTask, path: Path, cut: Cut) -> Labelled:
+    """Features, labels and groups of a table."""
+    target, sensitive = _find_columns(frame, task, path, cut)
+    complete = _find_complete(frame, target, sensitive if task.comparison.missing in (None, ERROR) else [], path, cut)
+    frame = frame if complete.all() else frame[complete]
+    if cut.to_learn and len(frame) < FEWEST_ROWS:
         raise ValueError(
             f"'{path}' has {len(frame)} rows, too few to train, to choose and to measure on; give {FEWEST_ROWS} or more"
         )
-    group = pd.DataFrame({name: _groups(frame[name]) for name in sensitive})
+    group = pd.DataFrame({name: _read_groups(frame[name]) for name in sensitive})
     for name in sensitive:
-        _check_several(group[name], f"--sensitive: column {name!r}", missing=asked.missing)
-    privileged = None if asked.privileged is None else _find_privileged(asked.privileged, group)
-    y, favorable = None, None
-    if target_option in columns:
-        y = column_values(frame[columns[target_option]])
-        if task.labels is not None:
-            y, favorable = _code(y, task, columns[target_option]), 1
-        elif to_learn:
-            what = f"{target_option}: column {columns[target_option]!r}"
-            remedy = "name all that are good for a person, as in --favorable 'approved,approved in part'"
-            _check_two(y, what, remedy)
-    if task.labels is None and asked.favorable is not None and (y is not None or classes):
-        known = y if y is not None and not classes else np.array(list(classes), object)
-        where = "the model" if classes else f"column {columns[target_option]!r}"
-        favorable = match_value(asked.favorable, known, f"--favorable: {where}")
-    if task.labels is None and asked.favorable is None and favorable_needed:
-        if y is not None:
-            raise need_favorable(f"label of column {columns[target_option]!r}", y)
-        if classes:
-            raise need_favorable("decision of the model", classes, in_rows=False)
-    leave = {columns.get(target_option), *drop, *(() if keep_sensitive else sensitive)}
+        _check_several(group[name], f"--sensitive: column {name!r}", missing=task.comparison.missing)
+    asked = task.comparison
+    privileged = None if asked.privileged is None else _match_privileged(asked.privileged, group)
+    y, favorable = _read_labels(frame, task, target, cut)
+    leave = {target, *cut.drop, *(() if cut.keep_sensitive else sensitive)}
     X = frame[[name for name in frame.columns if name not in leave]].reset_index(drop=True)
     comparison = replace(asked, favorable=favorable, privileged=privileged)
     return Labelled(X, y, group, comparison, np.flatnonzero(complete), int((~complete).sum()))
 
 
-def find_good(frame: pd.DataFrame, task: Task) -> Task:
+def _find_columns(frame: pd.DataFrame, task: DecisionTask, path: Path, cut: Cut) -> tuple[str | None, list[str]]:
+    """The column of labels, if there is one, and those of groups; raises if one is missing or has two purposes."""
+    for name in cut.drop:
+        find_column(frame, name, "--drop", path)
+    sensitive = [find_column(frame, name, "--sensitive", path) for name in task.sensitive_columns]
+    if len(set(sensitive)) < len(sensitive):
+        raise ValueError(f"--sensitive names a column twice: {task.sensitive!r}")
+    target = None
+    if task.target is not None and (cut.labels_needed or any(_fold(task.target) == _fold(name) for name in frame)):
+        target = find_column(frame, task.target, cut.target_option, path)
+    if target in sensitive:
+        raise ValueError(f"{cut.target_option} and --sensitive are both {target!r}; the label cannot be the group")
+    for name in sensitive if target is None else [target, *sensitive]:
+        if name in cut.drop:
+            raise ValueError(
+                f"--drop names {name!r}, which is needed; leave it out of --drop (labels and groups are no features)"
+            )
+    return target, sensitive
+
+
+def _find_complete(
+    frame: pd.DataFrame, target: str | None, sensitive: Sequence[str], path: Path, cut: Cut
+) -> np.ndarray:
+    """Which rows have a label and these groups; raises if some have not, and are not to be left out."""
+    wanted = [(name, "--sensitive") for name in sensitive]
+    wanted += [] if target is None else [(target, cut.target_option)]
+    gaps = {name: (frame[name].isna().to_numpy(), option) for name, option in wanted}
+    complete = ~np.any([np.zeros(len(frame), bool), *(gap for gap, _ in gaps.values())], axis=0)
+    if not complete.all() and not cut.drop_missing:
+        name, (gap, option) = next((name, found) for name, found in gaps.items() if found[0].any())
+        remedy = "; --missing drop leaves them out of all counts, --missing own-group makes them a group"
+        remedy = remedy if option == "--sensitive" else ""
+        raise ValueError(
+            f"column {name!r} ({option}) is missing in {gap.sum():,} of {len(frame):,} rows of '{path}'; "
+            f"--drop-missing leaves such rows out{remedy}"
+        )
+    if not complete.any():
+        raise ValueError(f"no row of '{path}' has both a label and a group")
+    return complete
+
+
+def _read_labels(
+    frame: pd.DataFrame, task: DecisionTask, target: str | None, cut: Cut
+) -> tuple[np.ndarray | None, Any]:
+    """The labels, if there are any, and the favourable one."""
+    asked, y = task.comparison.favorable, None if target is None else column_values(frame[target])
+    if task.labels is not None:
+        return (None, None) if y is None else (_code_labels(y, task, str(target)), 1)
+    if y is not None and cut.to_learn:
+        remedy = "name all that are good for a person, as in --favorable 'approved,approved in part'"
+        _check_two(y, f"{cut.target_option}: column {target!r}", remedy)
+    if asked is None:
+        if cut.favorable_needed and y is not None:
+            raise need_favorable(f"label of column {target!r}", y)
+        if cut.favorable_needed and cut.classes:
+            raise need_favorable("decision of the model", cut.classes, in_rows=False)
+        return y, None
+    if cut.classes:
+        return y, match_value(asked, np.array(list(cut.classes), object), "--favorable: the model")
+    return y, None if y is None else match_value(asked, y, f"--favorable: column {target!r}")
+
+
+def find_good(frame: pd.DataFrame, task: DecisionTask) -> DecisionTask:
     """The task with the labels that are good for a person where ``--favorable`` names several of them."""
     favorable = task.comparison.favorable
     if favorable is None or task.target not in frame.columns or task.labels is not None:
@@ -234,14 +267,14 @@ def find_good(frame: pd.DataFrame, task: Task) -> Task:
     return name_sets(task, good, bad)
 
 
-def name_sets(task: Task, good: Sequence[Any], bad: Sequence[Any]) -> Task:
+def name_sets(task: DecisionTask, good: Sequence[Any], bad: Sequence[Any]) -> DecisionTask:
     """The task with the labels that are good for a person, and the others."""
     sets = tuple(map(str, good)), tuple(map(str, bad))
-    labels = (" or ".join(sets[1]) if len(bad) <= SHOWN else "other", " or ".join(sets[0]))
+    labels = (" or ".join(sets[1]) if len(bad) <= MOST_LISTED else "other", " or ".join(sets[0]))
     return task.means(labels, good=sets[0], bad=sets[1])
 
 
-def find_words(frame: pd.DataFrame, task: Task) -> Task:
+def find_words(frame: pd.DataFrame, task: DecisionTask) -> DecisionTask:
     """The task with what 0 and 1, the labels of a model, stand for, where those of a table are two words."""
     if task.target not in frame.columns or task.labels is not None:
         return task
@@ -257,7 +290,7 @@ def find_words(frame: pd.DataFrame, task: Task) -> Task:
     return task.means((other, good))
 
 
-def _groups(column: pd.Series) -> np.ndarray:
+def _read_groups(column: pd.Series) -> np.ndarray:
     """Groups as `column_values` has them, missing ones as None."""
     known = column.notna().to_numpy()
     groups = np.full(len(column), None, object)
@@ -265,7 +298,7 @@ def _groups(column: pd.Series) -> np.ndarray:
     return groups
 
 
-def _find_privileged(text: str, group: pd.DataFrame) -> Any:
+def _match_privileged(text: str, group: pd.DataFrame) -> Any:
     """The privileged group that a text of the command line names, or one for each column it names."""
     if group.shape[1] == 1 and "=" not in text:
         return match_value(text, group.iloc[:, 0].dropna(), f"--privileged: column {group.columns[0]!r}")
@@ -304,7 +337,7 @@ def match_value(text: str, values: Any, what: str) -> Any:
     if len(found) == 1:
         return found[0]
     names = sorted(map(str, distinct))
-    near, has = find_near(text, names), f"t has {listed(names, SHOWN)}"
+    near, has = find_near(text, names), f"t has {listed(names, MOST_LISTED)}"
     raise ValueError(f"{what} has no {text!r}; {f'i{has}' if near is None else f'did you mean {near!r}? I{has}'}")
 
 
@@ -320,23 +353,24 @@ def is_spelt(value: Any, text: str) -> bool:
 
 
 def need_favorable(what: str, values: Sequence[Any] | np.ndarray, *, in_rows: bool = True) -> ValueError:
-    """The error where nobody said which value is good for a person; those ``in_rows`` are told with their numbers."""
+    """The error where nobody said which value is good for a person; it counts those ``in_rows``."""
     counts = Counter(np.asarray(values).tolist())
-    told = [f"{value!r} ({counts[value]:,} rows)" if in_rows else repr(value) for value in sorted(counts, key=str)]
-    shown = told if len(told) <= SHOWN else [*told[: SHOWN - 1], f"{len(told) - SHOWN + 1:,} others"]
+    named = [f"{value!r} ({counts[value]:,} rows)" if in_rows else repr(value) for value in sorted(counts, key=str)]
+    n_more = len(named) - MOST_LISTED
+    shown = named if n_more <= 0 else [*named[: MOST_LISTED - 1], f"{n_more + 1:,} others"]
     choice = " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
     return ValueError(f"--favorable is needed: which {what} is good for a person, {choice}?")
 
 
 def _check_several(values: pd.Series, what: str, *, missing: str | None) -> None:
-    """Raise unless there are some groups, and not as many as there are persons or numbers."""
+    """Raise if there is one group alone, or so many that they must be persons or numbers."""
     distinct = sorted(set(map(str, values.dropna().tolist())))
     if len(distinct) + (missing == OWN_GROUP and bool(values.isna().any())) < 2:
         raise ValueError(f"{what} is {(distinct or ['missing'])[0]!r} in every row; there must be two groups or more")
     if len(distinct) > MOST_GROUPS:
         raise ValueError(
-            f"{what} has {len(distinct):,} values, {listed(distinct, SHOWN)}, and groups can be {MOST_GROUPS} at most; "
-            "make bands of numbers, and put rare values together"
+            f"{what} has {len(distinct):,} values, {listed(distinct, MOST_LISTED)}, and groups can be {MOST_GROUPS} at "
+            "most; make bands of numbers, and put rare values together"
         )
 
 
@@ -346,7 +380,9 @@ def _check_two(values: np.ndarray, what: str, remedy: str) -> None:
     if len(distinct) == 1:
         raise ValueError(f"{what} is {distinct[0]!r} in every row; there must be two values to tell apart")
     if len(distinct) > 2:
-        raise ValueError(f"{what} has {len(distinct):,} values, {listed(distinct, SHOWN)}, and must have two; {remedy}")
+        raise ValueError(
+            f"{what} has {len(distinct):,} values, {listed(distinct, MOST_LISTED)}, and must have two; {remedy}"
+        )
 
 
 def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
@@ -362,12 +398,12 @@ def code_labels(table: Labelled) -> tuple[Labelled, tuple[str, str] | None]:
     return replace(table, y=coded, comparison=replace(table.comparison, favorable=1)), labels
 
 
-def _code(y: np.ndarray, task: Task, column: str) -> np.ndarray:
+def _code_labels(y: np.ndarray, task: DecisionTask, column: str) -> np.ndarray:
     assert task.labels is not None
     texts = np.array([str(value) for value in y.tolist()], object)
     bad, good = ((task.labels[k],) if labels is None else labels for k, labels in enumerate((task.bad, task.good)))
     unknown = sorted(set(texts.tolist()) - {*bad, *good})
     if unknown:
-        known = listed([*bad, *good], SHOWN)
+        known = listed([*bad, *good], MOST_LISTED)
         raise ValueError(f"column {column!r} has the label {unknown[0]!r}, and the model was trained on {known}")
     return np.isin(texts, good).astype(np.int64)

@@ -9,7 +9,7 @@ from eifffel.datasets._files import DataFile, read_files
 from eifffel.datasets._prepare import import_pandas, prepare
 
 
-def plain(content: bytes) -> bytes:
+def without_quotes(content: bytes) -> bytes:
     """Without quotes and carriage returns, and with the jobs spelt as published.
 
     The table circulates with quotes and without; one copy also misspells the job in four of its rows.
@@ -25,7 +25,7 @@ FILES = (
         inside=("bank.zip",),
         size=3_706_094,
         sha256="901de183bd388859870e3cc94fce05cca572089059ed034f0d14bb1e04893a03",
-        plain=plain,
+        plain=without_quotes,
     ),
 )
 AGE = 25

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from eifffel._writing import write_whole
+from eifffel._utils.writing import write_whole
 from eifffel.datasets._download import download
 from eifffel.exceptions import DatasetError, InputTypeError, parameter
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils import Bunch
 
-from eifffel._optional import import_optional
+from eifffel._utils.optional import import_optional
 
 
 def import_pandas() -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from eifffel._validation import check_fraction
+from eifffel._utils.validation import check_fraction
 
 FEATURE_NAMES = (
     "income",

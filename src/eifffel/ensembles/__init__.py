@@ -7,12 +7,14 @@ library is imported to find out that a model is not one of its own.
 from importlib import import_module
 from typing import Any
 
-from eifffel.ensembles._around import LAYERS, Around
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._base import EnsembleView, NearTies, TreeStructure, sum_leaves
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
+from eifffel.ensembles._features import find_features
+from eifffel.ensembles._local import to_local
 from eifffel.ensembles._monotone import read_monotone
+from eifffel.ensembles._wrappers import LAYERS, Wrappers
 from eifffel.exceptions import UnsupportedModelError
 
 VIEWS = {
@@ -43,25 +45,27 @@ REMEDIES = {
 __all__ = [
     "INFREQUENT",
     "VIEWS",
-    "Around",
+    "Wrappers",
     "AveragedView",
     "BoostedView",
     "Column",
     "EnsembleView",
     "NearTies",
     "TreeStructure",
+    "find_features",
     "find_view",
     "plain_columns",
     "read_classes",
     "read_monotone",
     "sum_leaves",
+    "to_local",
     "view_ensemble",
 ]
 
 
 def find_view(model: Any) -> type[EnsembleView]:
     """The view for a model, fitted or not; raises if its class or its parameters cannot be edited."""
-    ensemble = Around(model).ensemble
+    ensemble = Wrappers(model).ensemble
     names = [f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in type(ensemble).__mro__]
     found = next((VIEWS[name] for name in names if name in VIEWS), None)
     if found is None:
@@ -79,7 +83,7 @@ def find_view(model: Any) -> type[EnsembleView]:
 
 def read_classes(model: Any) -> list[Any]:
     """The two labels that a fitted model was trained on."""
-    view, ensemble = find_view(model), Around(model).ensemble
+    view, ensemble = find_view(model), Wrappers(model).ensemble
     view.check_fitted(ensemble)
     return list(view.classes_of(ensemble).tolist())
 
@@ -116,6 +120,6 @@ def view_ensemble(model: Any, *, favorable: Any = None) -> EnsembleView:
     (1, 2, [[1.0, 0.0], [0.0, 1.0]])
     """
     view = find_view(model)
-    around = Around(model)
-    view.check_fitted(around.ensemble)
-    return view(around.ensemble, around, favorable)
+    wrappers = Wrappers(model)
+    view.check_fitted(wrappers.ensemble)
+    return view(wrappers.ensemble, wrappers, favorable)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads, split_evenly
+from eifffel._utils.parallel import run_threads, split_evenly
 from eifffel.ensembles._base import EnsembleView, NearTies
 from eifffel.exceptions import parameter
+from eifffel.kernels import leaf_kernels
 
 NEVER = np.int32(np.iinfo(np.int32).max)
 
@@ -67,23 +67,23 @@ class AveragedView(EnsembleView):
 
     @property
     def comparison(self) -> int:
-        """How the averaged fractions are compared, one of `eifffel._kernels`'s."""
-        cutoff = self.around.cutoff
+        """How the averaged fractions are compared, one of `eifffel.kernels.leaf_kernels`'s."""
+        cutoff = self.wrappers.cutoff
         if cutoff is None:
             # scikit-learn takes the argmax of the class fractions, and that gives a tie to the first class.
-            return _kernels.TIE_IS_FAVORABLE if self.favorable == 0 else _kernels.TIE_IS_UNFAVORABLE
-        return _kernels.FAVORABLE_REACHES if cutoff.positive == self.favorable else _kernels.UNFAVORABLE_REACHES
+            return leaf_kernels.TIE_IS_FAVORABLE if self.favorable == 0 else leaf_kernels.TIE_IS_UNFAVORABLE
+        return leaf_kernels.FAVORABLE_REACHES if cutoff.positive == self.favorable else leaf_kernels.UNFAVORABLE_REACHES
 
     @property
     def cut(self) -> float:
         """The fraction that a class must reach, where something around the ensemble has a cut-off."""
-        cutoff = self.around.cutoff
+        cutoff = self.wrappers.cutoff
         return 0.5 if cutoff is None else cutoff.value
 
     @property
     def threshold(self) -> float:
         """The favourable fraction at which the decision turns."""
-        return 1 - self.cut if self.comparison == _kernels.UNFAVORABLE_REACHES else self.cut
+        return 1 - self.cut if self.comparison == leaf_kernels.UNFAVORABLE_REACHES else self.cut
 
     @cached_property
     def leaf_favorable(self) -> np.ndarray:
@@ -91,11 +91,11 @@ class AveragedView(EnsembleView):
         return self._decide_fractions(*self.leaf_value.T)
 
     def _decide_fractions(self, unfavorable: np.ndarray, favorable: np.ndarray) -> np.ndarray:
-        if self.comparison == _kernels.TIE_IS_FAVORABLE:
+        if self.comparison == leaf_kernels.TIE_IS_FAVORABLE:
             return favorable >= unfavorable
-        if self.comparison == _kernels.TIE_IS_UNFAVORABLE:
+        if self.comparison == leaf_kernels.TIE_IS_UNFAVORABLE:
             return favorable > unfavorable
-        if self.comparison == _kernels.FAVORABLE_REACHES:
+        if self.comparison == leaf_kernels.FAVORABLE_REACHES:
             return favorable >= self.cut
         return ~(unfavorable >= self.cut)
 
@@ -128,13 +128,13 @@ class AveragedView(EnsembleView):
         leaves. So they lean to the side that ties are on; where nothing is taken off any leaf, nobody may lose, and
         rows that rounding may have put on the favourable side stay there.
         """
-        if self.comparison in (_kernels.TIE_IS_FAVORABLE, _kernels.FAVORABLE_REACHES):
+        if self.comparison in (leaf_kernels.TIE_IS_FAVORABLE, leaf_kernels.FAVORABLE_REACHES):
             return np.full(self.n_leaves, LEAN)
         if (amount > 0).any():
             return np.full(self.n_leaves, -LEAN)
-        if self.comparison == _kernels.UNFAVORABLE_REACHES:
+        if self.comparison == leaf_kernels.UNFAVORABLE_REACHES:
             return np.full(self.n_leaves, LEAN)
-        # Rows of short fractions alone tie exactly, and a tie is unfavourable; one leaf of others outweighs them all.
+        # Sums of short fractions tie exactly, and a tie is unfavourable; one other leaf outweighs the lean of them all.
         short = self._short(10) & (self.n_trees <= MOST_SHORT)
         return np.where(short, -LEAN, 2 * LEAN * self.n_trees)
 
@@ -200,12 +200,12 @@ class AveragedView(EnsembleView):
     @cached_property
     def fixed_margin(self) -> np.ndarray:
         """Favourable minus unfavourable fraction of each leaf in fixed point."""
-        return np.rint((self.leaf_value[:, 1] - self.leaf_value[:, 0]) * _kernels.FIXED_POINT).astype(np.int64)
+        return np.rint((self.leaf_value[:, 1] - self.leaf_value[:, 0]) * leaf_kernels.FIXED_POINT).astype(np.int64)
 
     @property
     def fixed_bias(self) -> int:
         """What the sum of margins must exceed, with the sign changed."""
-        return int(np.rint(-self.n_trees * (2 * self.threshold - 1) * _kernels.FIXED_POINT))
+        return int(np.rint(-self.n_trees * (2 * self.threshold - 1) * leaf_kernels.FIXED_POINT))
 
     @cached_property
     def exact(self) -> np.ndarray:
@@ -223,7 +223,7 @@ class AveragedView(EnsembleView):
         ``n * n * 2**-53``, and its quotient by one more rounding.
         """
         n = self.n_trees
-        return int(np.ceil(0.51 * (n + 1) + (2 * n * n + 2 * n) * 2.0**-53 * _kernels.FIXED_POINT)) + 1
+        return int(np.ceil(0.51 * (n + 1) + (2 * n * n + 2 * n) * 2.0**-53 * leaf_kernels.FIXED_POINT)) + 1
 
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
         unflipped = np.full(self.n_leaves, NEVER)
@@ -231,7 +231,7 @@ class AveragedView(EnsembleView):
         bias, exact, comparison = self.fixed_bias, self.exact, self.comparison
 
         def fill(rows: slice) -> None:
-            _kernels.decide_rows(
+            leaf_kernels.decide_rows(
                 index,
                 rows.start,
                 rows.stop,
@@ -270,6 +270,7 @@ class AveragedView(EnsembleView):
         return leaf_value
 
     def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        # 0 <= cut + scale * (v - cut - n_trees * amount) <= 1 for amounts from -up to down
         cut = self.threshold
         away = self.leaf_value[:, 1] - cut
         return (away + cut / scale) / self.n_trees, ((1 - cut) / scale - away) / self.n_trees

@@ -13,11 +13,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from eifffel import _kernels
-from eifffel._parallel import jobs_for, run_threads, split_evenly
-from eifffel.ensembles._around import Around
+from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.ensembles._columns import Column
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
+from eifffel.kernels import leaf_kernels
 from eifffel.rows.labels import check_favorable
 
 ROWS_VERIFIED = 100
@@ -80,7 +80,7 @@ class EnsembleView(ABC):
     Parameters
     ----------
     model : fitted classifier with two classes
-    around : Around
+    wrappers : Wrappers
         What stands around it, such as a Pipeline.
     favorable : label, optional
         The favourable class.
@@ -109,9 +109,9 @@ class EnsembleView(ABC):
     leaf_node: np.ndarray
     leaf_value: np.ndarray
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
         self.model = model
-        self.around = around
+        self.wrappers = wrappers
         self.classes = self.classes_of(model)
         self.favorable = check_favorable(self.classes, favorable)
 
@@ -180,7 +180,7 @@ class EnsembleView(ABC):
 
     @abstractmethod
     def leaf_sum(self, index: np.ndarray) -> np.ndarray:
-        """The same score as a sum of the leaves."""
+        """The score of rows as a sum of their leaves; see `model_score`."""
 
     @property
     @abstractmethod
@@ -302,12 +302,12 @@ class EnsembleView(ABC):
     @property
     def feature_names(self) -> list[str]:
         """What the columns that reach the ensemble are called."""
-        return self.around.feature_names(self.model)
+        return self.wrappers.feature_names(self.model)
 
     @property
     def columns(self) -> list[Column]:
-        """The same columns, and what they were made from."""
-        return self.around.columns(self.feature_names)
+        """The columns that reach the ensemble, and what they were made from."""
+        return self.wrappers.columns(self.feature_names)
 
     def sum_leaves(self, index: np.ndarray, value: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
         """The sum of ``value``, one entry per leaf of the ensemble, over the leaves of each row."""
@@ -321,7 +321,7 @@ class EnsembleView(ABC):
         """
 
         def fill(part: slice, total: np.ndarray) -> None:
-            _kernels.sum_sizes(index, part.start, part.stop, self.leaf_offset, value, start, total)
+            leaf_kernels.sum_sizes(index, part.start, part.stop, self.leaf_offset, value, start, total)
 
         return _sum_rows(fill, index, n_jobs, "sizes of sums")
 
@@ -335,15 +335,15 @@ class EnsembleView(ABC):
 
     def check_rows(self, X: Any) -> Any:
         """Rows as they are given to the model -> rows as `apply` takes them; raises what ``predict`` would."""
-        return self._check_rows(self.around.transform(X))
+        return self._check_rows(self.wrappers.transform(X))
 
     def model_score(self, X: Any) -> np.ndarray:
         """The score that the ensemble itself gives to rows as they are given to the model."""
-        return self._model_score(self.around.transform(X))
+        return self._model_score(self.wrappers.transform(X))
 
     def model_decides(self, X: Any) -> np.ndarray:
         """Whether the model itself decides for the favourable class."""
-        return np.asarray(self.around.outer.predict(X)).ravel() == self.classes[self.favorable]
+        return np.asarray(self.wrappers.outer.predict(X)).ravel() == self.classes[self.favorable]
 
     def holds(self, leaf_value: np.ndarray) -> bool:
         """Whether the leaves have these values, up to the type in which the library stores them."""
@@ -355,15 +355,15 @@ class EnsembleView(ABC):
         for name in self.stale_attributes:
             if hasattr(ensemble, name):
                 delattr(ensemble, name)
-        return self.around.rewrap(ensemble)
+        return self.wrappers.rewrap(ensemble)
 
     @cached_property
     def digests(self) -> dict[str, str]:
         """SHA-256 of the ``structure``, which rows the leaves hold and how a score is decided, and of the ``leaves``.
 
-        An edit changes the leaves alone.
+        An edit changes only the leaves.
         """
-        decision = (self.classes.tolist(), self.bias, self.threshold, self.around.cutoff)
+        decision = (self.classes.tolist(), self.bias, self.threshold, self.wrappers.cutoff)
         structure = hashlib.sha256(repr(decision).encode())
         for part in (self.leaf_offset, self.leaf_node, *self._splits()):
             structure.update(part if isinstance(part, bytes) else np.ascontiguousarray(part).data)
@@ -408,7 +408,7 @@ def sum_leaves(index: np.ndarray, offset: np.ndarray, value: np.ndarray, *, n_jo
     """The sum of ``value`` over the leaves of each row, tree after tree."""
 
     def fill(part: slice, total: np.ndarray) -> None:
-        _kernels.sum_leaves(index, part.start, part.stop, offset, value, total)
+        leaf_kernels.sum_row_leaves(index, part.start, part.stop, offset, value, total)
 
     return _sum_rows(fill, index, n_jobs, "sums over leaves")
 

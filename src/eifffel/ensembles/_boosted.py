@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._base import EnsembleView, NearTies
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import FeaturesNeededError
 
 
@@ -46,7 +46,7 @@ class BoostedView(EnsembleView):
 
     @cached_property
     def _cut(self) -> float:
-        cutoff = self.around.cutoff
+        cutoff = self.wrappers.cutoff
         if cutoff is None:
             return self.raw_cut()
         if cutoff.method == "decision_function":
@@ -63,7 +63,7 @@ class BoostedView(EnsembleView):
 
     @property
     def rounding(self) -> float:
-        """Of the sum over the trees, and of the probability that is compared with the cut-off."""
+        """The rounding of the sum over the trees, and of the probability that is compared with the cut-off."""
         largest = self.largest_sum(self.leaf_value) + abs(self.raw_bias)
         return self._sum_rounding(largest) + self._probability_rounding()
 
@@ -71,7 +71,7 @@ class BoostedView(EnsembleView):
         return self.rounding, self._sum_rounding(self.largest_sum(direction))
 
     def _probability_rounding(self) -> float:
-        cutoff = self.around.cutoff
+        cutoff = self.wrappers.cutoff
         if cutoff is not None and cutoff.method == "decision_function":
             return 0.0
         probability = 0.5 if cutoff is None else cutoff.value
@@ -96,7 +96,7 @@ class BoostedView(EnsembleView):
         score = self.row_scores(index, n_jobs=n_jobs)
         favorable = score > 0
         near = np.flatnonzero(np.abs(score) <= self.rounding)
-        if len(near) and X is not None:  # how a score at the threshold is decided, and how it rounds, the model knows
+        if len(near) and X is not None:  # the model knows how a score at the threshold is decided
             favorable[near] = self.model_decides(_safe_indexing(X, near))
         return favorable
 
@@ -132,10 +132,10 @@ class BoostedView(EnsembleView):
         if X is None:
             raise FeaturesNeededError("rows are near the cut-off, and the model must be asked about them")
         favorable = np.empty(len(row), bool)
-        for at in np.unique(reach):  # how its leaves add up, and how a score at the cut-off is decided, it knows
+        for at in np.unique(reach):  # it knows how a score at the cut-off is decided
             pairs = np.flatnonzero(reach == at)
-            around = Around(self.write(self.shift(at * direction)[0]))
-            written = type(self)(around.ensemble, around, self.classes.tolist()[self.favorable])
+            wrappers = Wrappers(self.write(self.shift(at * direction)[0]))
+            written = type(self)(wrappers.ensemble, wrappers, self.classes.tolist()[self.favorable])
             favorable[pairs] = written.model_decides(_safe_indexing(X, row[pairs]))
         return favorable
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import UnsupportedModelError
 
 # Loss functions whose raw score is the log-odds of the second class.
@@ -20,8 +20,8 @@ LOSSES = ("Logloss", "CrossEntropy", "Focal")
 class CatBoostView(BoostedView):
     """Leaf values are read and set all at once; leaves are numbered as CatBoost numbers them in each tree."""
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in model.get_tree_leaf_counts()])
         self.scale, bias = model.get_scale_and_bias()
         self.leaf_value = self.scale * model.get_leaf_values()
@@ -77,7 +77,7 @@ class CatBoostView(BoostedView):
         return -math.log(1 / threshold - 1)
 
     def _check_rows(self, X: Any) -> Any:
-        self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost has to say of such rows
+        self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost says about such rows
         return X
 
     def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
@@ -105,7 +105,7 @@ class CatBoostView(BoostedView):
         return self.model.get_leaf_values()
 
     def restore(self, stored: np.ndarray) -> Any:
-        return self.around.rewrap(self._set_leaves(stored))
+        return self.wrappers.rewrap(self._set_leaves(stored))
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         return self._set_leaves(self._divide(leaf_value, self.scale, self.stored_leaves))

@@ -79,14 +79,14 @@ def _origins(step: Any, given: list[str]) -> list[Origin]:
             if isinstance(inner, OneHotEncoder):
                 return _one_hot(inner, given) if inner is step.steps[-1][1] else []
             as_given = as_given and _keeps_numbers(inner)
-            if not (_keeps_numbers(inner) or _keeps_columns(inner)):
+            if not (_keeps_numbers(inner) or _is_one_to_one(inner)):
                 return []
         return [(source, None, as_given) for source in given]
     if isinstance(step, OneHotEncoder):
         return _one_hot(step, given)
     if _keeps_numbers(step):
         return [(source, None, True) for source in given]
-    return [(source, None, False) for source in given] if _keeps_columns(step) else []
+    return [(source, None, False) for source in given] if _is_one_to_one(step) else []
 
 
 def _keeps_numbers(step: Any) -> bool:
@@ -97,7 +97,7 @@ def _keeps_numbers(step: Any) -> bool:
     return imputes or (isinstance(step, str) and step == "passthrough")
 
 
-def _keeps_columns(step: Any) -> bool:
+def _is_one_to_one(step: Any) -> bool:
     """Whether each column that a step makes is of the one in its place."""
     return isinstance(step, OneToOneFeatureMixin)
 

@@ -10,10 +10,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._averaged import AveragedView
 from eifffel.ensembles._base import TreeStructure
 from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -38,8 +38,8 @@ class _AveragedTreesView(AveragedView):
 
     stale_attributes = ("oob_score_", "oob_decision_function_")
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         self._trees = self._estimators(model)
         nodes = [np.flatnonzero(tree.tree_.children_left == -1) for tree in self._trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
@@ -169,7 +169,7 @@ class BaggingView(_AveragedTreesView):
     @staticmethod
     def _estimators(model: Any) -> list[Any]:
         # Those of imbalanced-learn are each behind a sampler, in a Pipeline.
-        return [Around(tree).ensemble for tree in model.estimators_]
+        return [Wrappers(tree).ensemble for tree in model.estimators_]
 
     @staticmethod
     def refuse_unsupported(model: Any) -> None:

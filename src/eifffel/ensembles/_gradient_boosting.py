@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import validate_data
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -18,8 +18,8 @@ class GradientBoostingView(BoostedView):
 
     stale_attributes = ("oob_improvement_", "oob_scores_", "oob_score_", "train_score_")
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         self._trees = [tree.tree_ for tree in model.estimators_[:, 0]]
         nodes = [np.flatnonzero(tree.children_left == -1) for tree in self._trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)

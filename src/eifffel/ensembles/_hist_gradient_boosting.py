@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
+from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -17,8 +17,8 @@ class HistGradientBoostingView(BoostedView):
 
     stale_attributes = ("train_score_", "validation_score_")
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         self._trees = self._predictors(model)
         nodes = [np.flatnonzero(tree.nodes["is_leaf"]) for tree in self._trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)

@@ -7,16 +7,23 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import constrains
-from eifffel.ensembles._boosters import BoosterView
+from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
 from eifffel.ensembles._treewise import leaf_nodes
-from eifffel.exceptions import UnsupportedModelError
+from eifffel.ensembles._wrappers import Wrappers
 
 # Objectives whose raw score is the log-odds of the second class, up to a factor.
-OBJECTIVES = ("binary", "cross_entropy")
+LIGHTGBM_OBJECTIVES = ("binary", "cross_entropy")
 MONOTONE_PARAMETERS = ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst")
 LINEAR_PARAMETERS = ("linear_tree", "linear_trees")
+# Why a model cannot be edited, and what to do.
+LINEAR = (
+    "was trained with linear_tree, whose leaves hold linear models and ignore values that are set; train it without"
+)
+EARLY_STOP = (
+    "has pred_early_stop, with which it leaves out trees where the first ones seem to decide, and does not add up the "
+    "leaves of a row; switch it off, as in model.set_params(pred_early_stop=False), which needs no training"
+)
 
 
 class LightGBMView(BoosterView):
@@ -28,8 +35,8 @@ class LightGBMView(BoosterView):
         The model as LightGBM writes it, with the trees that count.
     """
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         # With early stopping, predict uses the trees up to the best iteration.
         self._n_iterations = max(self._booster.best_iteration, -1) or -1
         self.text = self._booster.model_to_string(num_iteration=self._n_iterations)
@@ -53,23 +60,23 @@ class LightGBMView(BoosterView):
         if not hasattr(model, "get_params"):  # a Booster is always trained
             return
         params = model.get_params()
-        _refuse_if(any(_is_on(params.get(name)) for name in LINEAR_PARAMETERS), model, "linear_tree")
-        # Of what concerns predictions, the classifier hands on this alone; a Booster looks at none of it.
-        _refuse_if(_is_on(params.get("pred_early_stop")), model, "pred_early_stop")
-        _refuse_if(any(constrains(params.get(name)) for name in MONOTONE_PARAMETERS), model, "monotone")
+        refuse_if(any(_is_on(params.get(name)) for name in LINEAR_PARAMETERS), model, LINEAR)
+        # Of the parameters of prediction, the classifier passes on only this one; a Booster reads none of them.
+        refuse_if(_is_on(params.get("pred_early_stop")), model, EARLY_STOP)
+        refuse_if(any(constrains(params.get(name)) for name in MONOTONE_PARAMETERS), model, MONOTONE)
         objective = params.get("objective")
-        if objective is not None and objective not in OBJECTIVES:
-            _refuse_objective(model, objective)
+        if objective is not None and objective not in LIGHTGBM_OBJECTIVES:
+            refuse_objective(model, objective, LIGHTGBM_OBJECTIVES)
 
     def _refuse_trained(self) -> None:
-        """What only the trained booster can tell, such as one that was read from a file."""
+        """Raise on what only a trained booster shows, such as one that was read from a file."""
         header = self.text[: self.text.find("\nTree=")]
         fields = dict(line.partition("=")[::2] for line in header.splitlines())
         objective = (fields.get("objective") or "none").split()
-        if objective[0] not in OBJECTIVES:
-            _refuse_objective(self.model, objective[0])
-        _refuse_if("is_linear=1" in self.text, self.model, "linear_tree")
-        _refuse_if("1" in fields.get("monotone_constraints", ""), self.model, "monotone")
+        if objective[0] not in LIGHTGBM_OBJECTIVES:
+            refuse_objective(self.model, objective[0], LIGHTGBM_OBJECTIVES)
+        refuse_if("is_linear=1" in self.text, self.model, LINEAR)
+        refuse_if("1" in fields.get("monotone_constraints", ""), self.model, MONOTONE)
         settings = dict(setting.partition(":")[::2] for setting in objective[1:])
         self._sigmoid = float(settings.get("sigmoid", 1))
         self._averages = "average_output" in fields
@@ -80,7 +87,7 @@ class LightGBMView(BoosterView):
 
     @property
     def slope(self) -> float:
-        """The log-odds are so many times the raw score."""
+        """The log-odds divided by the raw score."""
         # boosting="rf" averages the trees, and its raw score is their sum.
         return self._sigmoid / (self.n_trees if self._averages else 1)
 
@@ -95,7 +102,7 @@ class LightGBMView(BoosterView):
 
     def _check_rows(self, X: Any) -> Any:
         try:
-            self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM has to say of such rows
+            self._predict(_safe_indexing(X, [0]), pred_leaf=True)  # raises what LightGBM says about such rows
         except ValueError as error:
             kinds = [str(kind) for kind in getattr(X, "dtypes", ())]
             n_known = len(self._booster.pandas_categorical or ())
@@ -128,24 +135,3 @@ class LightGBMView(BoosterView):
 
 def _is_on(value: Any) -> bool:
     return str(value).lower() in ("true", "1")
-
-
-def _refuse_if(condition: Any, model: Any, what: str) -> None:
-    reasons = {
-        "linear_tree": "was trained with linear_tree, whose leaves hold linear models and ignore values that are set; "
-        "train it without",
-        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints; train it without",
-        "pred_early_stop": "has pred_early_stop, with which it leaves out trees where the first ones seem to decide, "
-        "and does not add up the leaves of a row; switch it off, as in model.set_params(pred_early_stop=False), which "
-        "needs no training",
-    }
-    if condition:
-        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}")
-
-
-def _refuse_objective(model: Any, objective: Any) -> None:
-    name = getattr(objective, "__name__", objective)
-    raise UnsupportedModelError(
-        f"this {type(model).__name__} has the objective {name!r}, whose score is not known to be a margin between two "
-        f"classes; train it with {' or '.join(map(repr, OBJECTIVES))}"
-    )

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import listed
+from eifffel._utils.validation import listed
 from eifffel.exceptions import InputError, InputTypeError, parameter
 
 # Pairs of leaves that are compared at once.
-PAIRS_AT_ONCE = 1 << 22
+LEAF_PAIRS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def find_ordered(trees: Iterable[LeafBoxes]) -> dict[int, int]:
             places.setdefault(feature, set()).update(limits[np.isfinite(limits)].tolist())
         # What rises somewhere and falls elsewhere is not looked at again.
         undecided = [feature for feature in tree.limits if not (rises.get(feature) and falls.get(feature))]
-        for feature, more, less in _compare(tree, undecided):
+        for feature, more, less in _compare_leaves(tree, undecided):
             rises[feature] = rises.get(feature, False) or more
             falls[feature] = falls.get(feature, False) or less
     return {
@@ -64,10 +64,10 @@ def find_ordered(trees: Iterable[LeafBoxes]) -> dict[int, int]:
     }
 
 
-def _compare(tree: LeafBoxes, features: list[int]) -> Iterator[tuple[int, bool, bool]]:
-    """Whether the value of some leaf rises, and of some falls, along each feature on which the two alone lie apart."""
+def _compare_leaves(tree: LeafBoxes, features: list[int]) -> Iterator[tuple[int, bool, bool]]:
+    """For each feature, whether values rise, and whether they fall, between leaves that lie apart on it only."""
     n = len(tree.value)
-    size = max(1, PAIRS_AT_ONCE // n)
+    size = max(1, LEAF_PAIRS_AT_ONCE // n)
     for part in (slice(start, start + size) for start in range(0, n if features else 0, size)):
         n_apart = np.zeros((len(tree.value[part]), n), np.int16)
         for low, high in tree.limits.values():
@@ -77,7 +77,7 @@ def _compare(tree: LeafBoxes, features: list[int]) -> Iterator[tuple[int, bool, 
         rises, falls = (tree.value[part, None] < tree.value), (tree.value[part, None] > tree.value)
         for feature in features:
             low, high = tree.limits[feature]
-            pair = (n_apart == 1) & (high[part, None] <= low)  # the first lies lower, on this feature alone
+            pair = (n_apart == 1) & (high[part, None] <= low)  # the first lies lower, and only on this feature
             yield feature, bool((pair & rises).any()), bool((pair & falls).any())
 
 

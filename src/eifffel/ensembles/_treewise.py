@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads
+from eifffel._utils.parallel import run_threads
 from eifffel.ensembles._base import EnsembleView
+from eifffel.kernels import leaf_kernels
 
 # (row, tree) pairs whose node ids a library gives at once: its own tables of them are wide.
-PAIRS_PER_BLOCK = 1 << 22
+APPLIED_PER_BLOCK = 1 << 22
 
 
 def leaf_nodes(nodes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +34,7 @@ def apply_trees(
 
 
 def apply_blocks(view: EnsembleView, nodes_of: Callable[[Any], np.ndarray], rows: Any, *, verbose: int) -> np.ndarray:
-    """The same where ``nodes_of(block of rows)`` gives node ids of shape (n_rows in the block, n_trees).
+    """The leaf indices of `EnsembleView.apply` where ``nodes_of(block)`` gives node ids, shape (rows in it, n_trees).
 
     The library has threads of its own.
     """
@@ -43,12 +43,14 @@ def apply_blocks(view: EnsembleView, nodes_of: Callable[[Any], np.ndarray], rows
     numbers = [_number_leaves(view, t) for t in range(view.n_trees)]
     number = np.concatenate(numbers)
     begin = np.concatenate([[0], np.cumsum([len(own) for own in numbers])])
-    size = max(1, PAIRS_PER_BLOCK // view.n_trees)
+    size = max(1, APPLIED_PER_BLOCK // view.n_trees)
     blocks = [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
     def fill(block: slice) -> None:
         nodes = np.asarray(nodes_of(rows if len(blocks) == 1 else _safe_indexing(rows, block)))
-        _kernels.number_leaves(nodes.reshape(block.stop - block.start, view.n_trees), number, begin, index[:, block])
+        leaf_kernels.number_leaves(
+            nodes.reshape(block.stop - block.start, view.n_trees), number, begin, index[:, block]
+        )
 
     run_threads(fill, blocks, n_jobs=1, verbose=verbose, description="leaf indices")
     return index

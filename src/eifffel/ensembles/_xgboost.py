@@ -11,21 +11,29 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
-from eifffel import _kernels
-from eifffel.ensembles._around import Around
 from eifffel.ensembles._boosted import constrains
-from eifffel.ensembles._boosters import BoosterView
+from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
 from eifffel.ensembles._monotone import LeafBoxes, find_ordered
 from eifffel.ensembles._treewise import leaf_nodes
-from eifffel.exceptions import UnsupportedModelError
+from eifffel.ensembles._wrappers import Wrappers
+from eifffel.kernels import leaf_kernels
 
 # Objectives whose raw score is the log-odds of the second class, and whose prediction is its probability.
-OBJECTIVES = ("binary:logistic", "reg:logistic")
+XGBOOST_OBJECTIVES = ("binary:logistic", "reg:logistic")
 # What rules other objectives out, where it is not the same for all.
 OTHER_OBJECTIVES = {
     "binary:hinge": "which predicts labels and no probabilities",
     "binary:logitraw": "whose predict compares log-odds with 0.5",
 }
+# Why a model cannot be edited, and what to do.
+STOPPED_EARLY = (
+    "was stopped early in its training, and a Booster decides by all of its trees where XGBClassifier takes the best; "
+    "read it as the class that you use and give that, or cut it to the best, booster[: booster.best_iteration + 1]"
+)
+LINEAR_BOOSTER = "has booster='gblinear', a linear model without leaves; train it with 'gbtree' or 'dart'"
+VECTOR_LEAVES = "has multi_strategy='multi_output_tree', whose leaves hold vectors; train it without"
+SEVERAL_LABELS = "was trained on several labels; eifffel edits classifiers of one binary label"
+WEIGHTLESS = "has trees that dart scaled down to nothing; train it with normalize_type='tree'"
 # A leaf of a tree with less weight than this could not hold, in float32, what makes a difference to the score.
 SMALLEST_WEIGHT = 1e-30
 
@@ -36,8 +44,8 @@ class XGBoostView(BoosterView):
     score_tolerance = 1e-5
     score_type = np.float32
 
-    def __init__(self, model: Any, around: Around, favorable: Any):
-        super().__init__(model, around, favorable)
+    def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
+        super().__init__(model, wrappers, favorable)
         self._raw = bytes(self._booster.save_raw("json"))
         document = json.loads(self._raw)
         learner = document["learner"]
@@ -68,26 +76,26 @@ class XGBoostView(BoosterView):
     def refuse_unsupported(model: Any) -> None:
         if not hasattr(model, "get_params"):  # a Booster tells little before it is read
             best = model.attr("best_iteration")
-            _refuse_if(best is not None and int(best) + 1 < model.num_boosted_rounds(), model, "stopped early")
+            refuse_if(best is not None and int(best) + 1 < model.num_boosted_rounds(), model, STOPPED_EARLY)
             return
         # get_params draws from a random_state that is a generator, and so would change what fit does.
-        _refuse_if(model.booster == "gblinear", model, "gblinear")
-        _refuse_objective(model, model.objective)
-        _refuse_if(getattr(model, "multi_strategy", None) == "multi_output_tree", model, "vector leaves")
-        _refuse_if(constrains(model.monotone_constraints), model, "monotone")
+        refuse_if(model.booster == "gblinear", model, LINEAR_BOOSTER)
+        _refuse_other_objective(model, model.objective)
+        refuse_if(getattr(model, "multi_strategy", None) == "multi_output_tree", model, VECTOR_LEAVES)
+        refuse_if(constrains(model.monotone_constraints), model, MONOTONE)
 
     def _refuse_trained(self, learner: dict[str, Any]) -> None:
-        """What only the trained booster can tell, such as one that was read from a file."""
-        _refuse_if(learner["gradient_booster"]["name"] == "gblinear", self.model, "gblinear")
-        _refuse_objective(self.model, learner["objective"]["name"])
-        _refuse_if(int(learner["learner_model_param"].get("num_target", 1)) > 1, self.model, "several labels")
+        """Raise on what only a trained booster shows, such as one that was read from a file."""
+        refuse_if(learner["gradient_booster"]["name"] == "gblinear", self.model, LINEAR_BOOSTER)
+        _refuse_other_objective(self.model, learner["objective"]["name"])
+        refuse_if(int(learner["learner_model_param"].get("num_target", 1)) > 1, self.model, SEVERAL_LABELS)
         sizes = [int(tree["tree_param"]["size_leaf_vector"]) for tree in _gbtree(learner)["model"]["trees"]]
-        _refuse_if(max(sizes) > 1, self.model, "vector leaves")
+        refuse_if(max(sizes) > 1, self.model, VECTOR_LEAVES)
         # Known of a booster that was trained or unpickled; model files do not say it.
         train = _gbtree(json.loads(self._booster.save_config())["learner"])["tree_train_param"]
-        _refuse_if(constrains(train["monotone_constraints"]), self.model, "monotone")
+        refuse_if(constrains(train["monotone_constraints"]), self.model, MONOTONE)
         weights = learner["gradient_booster"].get("weight_drop", [1.0])
-        _refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, "weightless")
+        refuse_if(min(weights) < SMALLEST_WEIGHT, self.model, WEIGHTLESS)
 
     @classmethod
     def check_fitted(cls, model: Any) -> None:
@@ -136,7 +144,7 @@ class XGBoostView(BoosterView):
     def _score_errors(
         self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        # Twice the rounding of one sum, for leaves are rounded too; more often where the bias is added to each.
+        # Twice the rounding of one sum, since leaves are rounded too; more often where the bias is added to each.
         unit = float(np.finfo(np.float32).eps) * (1 + self._takes_off_bias)
         bias = abs(self.raw_bias) * (2 + self.n_trees * self._takes_off_bias)
         rounding = unit * (self.sum_sizes(index, self.leaf_value, self.raw_bias, n_jobs=n_jobs) + bias)
@@ -146,7 +154,7 @@ class XGBoostView(BoosterView):
         self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
     ) -> np.ndarray:
         raw = np.full(len(row), self.raw_bias, np.float32)
-        _kernels.sum_shifted(
+        leaf_kernels.sum_shifted(
             index,
             row,
             self._sign * reach,
@@ -169,7 +177,7 @@ class XGBoostView(BoosterView):
         none = np.zeros((len(raw), self._booster.num_features()), np.float32)
         matrix = import_module("xgboost").DMatrix(none, base_margin=raw)
         probability = self._without_leaves.predict(matrix, iteration_range=self._iterations, validate_features=False)
-        cutoff = self.around.cutoff
+        cutoff = self.wrappers.cutoff
         if cutoff is None:
             return np.asarray(probability > 0.5)
         return cutoff.reaches(probability if cutoff.positive == 1 else 1 - probability) == (cutoff.positive == 1)
@@ -197,7 +205,7 @@ class XGBoostView(BoosterView):
     def _check_rows(self, X: Any) -> Any:
         first = _safe_indexing(X, [0])
         if self._is_bare:
-            self._predict(first)  # raises what XGBoost has to say of such rows
+            self._predict(first)  # raises what XGBoost says about such rows
         else:
             self.model.predict(first)
         return X
@@ -300,32 +308,14 @@ def _bias_of(document: dict[str, Any]) -> float:
     return float(np.float32(-np.log(np.float64(one / probability - one))))
 
 
-def _refuse_if(condition: bool, model: Any, what: str) -> None:
-    reasons = {
-        "stopped early": "was stopped early in its training, and a Booster decides by all of its trees where "
-        "XGBClassifier takes the best; read it as the class that you use and give that, or cut it to the best, "
-        "booster[: booster.best_iteration + 1]",
-        "gblinear": "has booster='gblinear', a linear model without leaves; train it with 'gbtree' or 'dart'",
-        "vector leaves": "has multi_strategy='multi_output_tree', whose leaves hold vectors; train it without",
-        "several labels": "was trained on several labels; eifffel edits classifiers of one binary label",
-        "monotone": "has monotone_constraints, and shifting leaves breaks such constraints; train it without",
-        "weightless": "has trees that dart scaled down to nothing; train it with normalize_type='tree'",
-    }
-    if condition:
-        raise UnsupportedModelError(f"this {type(model).__name__} {reasons[what]}")
-
-
-def _refuse_objective(model: Any, objective: Any) -> None:
-    if objective in OBJECTIVES:
+def _refuse_other_objective(model: Any, objective: Any) -> None:
+    if objective in XGBOOST_OBJECTIVES:
         return
     name = getattr(objective, "__name__", objective)
-    if str(name).startswith("multi:"):
-        raise UnsupportedModelError(
-            f"this {type(model).__name__} has the objective {name!r}, for more than two classes; eifffel edits binary "
-            f"classifiers: train it on a label of two values with {OBJECTIVES[0]!r}"
-        )
-    reason = OTHER_OBJECTIVES.get(name, "whose score is not known to be a margin between two classes")
-    raise UnsupportedModelError(
-        f"this {type(model).__name__} has the objective {name!r}, {reason}; train it with "
-        f"{' or '.join(map(repr, OBJECTIVES))}"
+    refuse_if(
+        str(name).startswith("multi:"),
+        model,
+        f"has the objective {name!r}, for more than two classes; eifffel edits binary classifiers: train it on a label "
+        f"of two values with {XGBOOST_OBJECTIVES[0]!r}",
     )
+    refuse_objective(model, objective, XGBOOST_OBJECTIVES, OTHER_OBJECTIVES.get(name))

@@ -33,7 +33,7 @@ class Input:
     column: bool
 
     def describe(self, onnx: Any) -> Any:
-        """As ONNX describes it."""
+        """Return the input as ONNX describes it."""
         kind = onnx.TensorProto.STRING if self.is_text else onnx.TensorProto.DOUBLE
         return onnx.helper.make_tensor_value_info(self.name, kind, [None, self.width])
 
@@ -48,7 +48,7 @@ def read_inputs(ensemble: Any, steps: list[tuple[str, Any]], X: Any = None) -> l
         for name, is_text in kinds.items():
             if is_text is None:
                 raise ValueError(
-                    f"whether the column {name!r} holds numbers or texts cannot be told from the pipeline; pass rows "
+                    f"whether the column {name!r} holds numbers or texts does not follow from the pipeline; pass rows "
                     "as X, to_onnx(model, X), to show it"
                 )
         return [Input(str(name), 1, bool(is_text), True) for name, is_text in kinds.items()]
@@ -78,7 +78,7 @@ def _first(step: Any) -> Any:
 
 
 def _texts_of(X: Any) -> dict[str, bool]:
-    """Which columns of a frame hold texts; nothing of anything else."""
+    """Return which columns of a frame hold texts; empty for anything but a frame."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         raise ValueError(
@@ -96,9 +96,9 @@ def _holds_numbers(column: Any) -> bool:
 
 
 def _column_kinds(transformer: ColumnTransformer) -> dict[str, bool | None]:
-    """Whether each column of the table holds texts; ``None`` where that cannot be told."""
+    """Whether each column of the table holds texts; ``None`` where that is not known."""
     table = transformer.feature_names_in_
-    kinds: dict[str, bool | None] = dict.fromkeys(table, False)  # of those that are dropped nobody asks
+    kinds: dict[str, bool | None] = dict.fromkeys(table, False)  # a column that is dropped need not be known
     for name, step, _ in transformer.transformers_:
         if isinstance(step, str) and step == "drop":
             continue
@@ -109,10 +109,10 @@ def _column_kinds(transformer: ColumnTransformer) -> dict[str, bool | None]:
 
 
 def _is_text(step: Any, k: int) -> bool | None:
-    """Whether the ``k``-th column that a step takes holds texts; ``None`` where that cannot be told."""
+    """Whether the ``k``-th column that a step takes holds texts; ``None`` where that is not known."""
     if isinstance(step, Pipeline):
-        told = [_is_text(inner, k) for _, inner in step.steps]
-        return next((kind for kind in told if kind), told[0])
+        inside = [_is_text(inner, k) for _, inner in step.steps]
+        return next((kind for kind in inside if kind), inside[0])
     if isinstance(step, ColumnTransformer):
         return False  # it takes columns by their places in a matrix
     known = getattr(step, "categories_", None)

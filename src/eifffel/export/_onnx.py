@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._optional import import_optional
+from eifffel._utils.optional import import_optional
 from eifffel._version import __version__
-from eifffel.ensembles import Around
+from eifffel.edits.record import find_record
+from eifffel.ensembles import Wrappers
 from eifffel.exceptions import ModelFileError, UnsupportedModelError, first_line
 from eifffel.export._inputs import read_inputs
 from eifffel.export._running import open_session
 from eifffel.export._steps import convert_steps, gives_sparse
 from eifffel.export._trees import Ensemble, Tree, read_ensemble
-from eifffel.record import find_record
 
 # The first versions with ONNX's TreeEnsemble, which adds float64, and with all that skl2onnx writes.
 OPSETS = {"": 18, "ai.onnx.ml": 5}
@@ -75,7 +75,7 @@ def to_onnx(model: Any, X: Any = None) -> Any:
     clash = [given.name for given in inputs if given.name in OUTPUTS]
     if clash:
         raise UnsupportedModelError(
-            f"a column is called {clash[0]!r}, as what the file gives; rename it and train anew"
+            f"a column is called {clash[0]!r}, as what the file gives; rename it and train again"
         )
     graph = _Graph(onnx, trees.added_as)
     if steps:
@@ -123,11 +123,11 @@ def _describe(record: dict[str, Any] | None, labels: np.ndarray) -> dict[str, st
 
 def unwrap(model: Any) -> tuple[Any, list[Any]]:
     """The ensemble inside, and the layers around it, the outermost first; also those around an EiFFFeLClassifier."""
-    around = Around(model)
-    if hasattr(around.ensemble, "path_") and hasattr(around.ensemble, "estimator_"):
-        ensemble, layers = unwrap(around.ensemble.estimator_)
-        return ensemble, around.layers + layers
-    return around.ensemble, around.layers
+    wrappers = Wrappers(model)
+    if hasattr(wrappers.ensemble, "path_") and hasattr(wrappers.ensemble, "estimator_"):
+        ensemble, layers = unwrap(wrappers.ensemble.estimator_)
+        return ensemble, wrappers.layers + layers
+    return wrappers.ensemble, wrappers.layers
 
 
 class _Graph:
@@ -146,7 +146,7 @@ class _Graph:
         )
 
     def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        """A node; the name of its output."""
+        """Add a node; return the name of its output."""
         output = next(self._names) if output is None else output
         self.proto.graph.node.append(self._helper.make_node(kind, list(inputs), [output], **attributes))
         return output
@@ -165,7 +165,7 @@ class _Graph:
         return self.add("Cast", name, to=kind, output=output)
 
     def zeros_as_missing(self, rows: str) -> str:
-        """The same numbers with NaN in the place of zeros."""
+        """Return the numbers with NaN in place of zeros."""
         is_zero = self.add("Equal", rows, self.constant(np.float64(0)))
         return self.add("Where", is_zero, self.constant(np.float64(np.nan)), rows)
 
@@ -197,7 +197,7 @@ class _Graph:
         trees = ensemble.trees
         first_inner = np.cumsum([0, *(np.count_nonzero(tree.inner) for tree in trees)])
         first_leaf = np.cumsum([0, *(np.count_nonzero(~tree.inner) for tree in trees)])
-        numbers = [_numbers(tree, *first) for tree, *first in zip(trees, first_inner, first_leaf, strict=False)]
+        numbers = [_number_nodes(tree, *first) for tree, *first in zip(trees, first_inner, first_leaf, strict=False)]
 
         def joined(of_tree: Any) -> np.ndarray:
             return np.concatenate([of_tree(tree, number) for tree, number in zip(trees, numbers, strict=True)])
@@ -245,7 +245,7 @@ class _Graph:
         )
 
 
-def _numbers(tree: Tree, first_inner: int, first_leaf: int) -> np.ndarray:
+def _number_nodes(tree: Tree, first_inner: int, first_leaf: int) -> np.ndarray:
     """The number of each node among the splits or among the leaves of all trees."""
     inner, n_leaves = tree.inner, np.count_nonzero(~tree.inner)
     among_inner, among_leaves = np.cumsum(inner) - 1, np.cumsum(~inner) - 1

@@ -7,8 +7,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from eifffel._optional import import_optional
-from eifffel._validation import is_missing
+from eifffel._utils.optional import import_optional
+from eifffel._utils.validation import is_missing
 from eifffel.exceptions import ModelFileError, first_line
 from eifffel.export._steps import MISSING_TEXT
 
@@ -67,7 +67,7 @@ def feeder(session: Any, X: Any) -> Callable[[Any], dict[str, np.ndarray]]:
             f"the ONNX model takes columns by name, {wanted}, and X has {what}; pass a frame with all of them"
         )
     return lambda rows: {
-        given.name: _column(_as_frame(rows)[given.name], TYPES[given.type])[:, None] for given in inputs
+        given.name: _typed_column(_as_frame(rows)[given.name], TYPES[given.type])[:, None] for given in inputs
     }
 
 
@@ -85,12 +85,12 @@ def _as_frame(X: Any) -> Any:
 def _matrix(rows: Any, kind: Any) -> np.ndarray:
     frame = _as_frame(rows)
     if frame is not None:
-        return np.column_stack([_column(frame[name], kind) for name in frame.columns])
+        return np.column_stack([_typed_column(frame[name], kind) for name in frame.columns])
     dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
     return _texts(dense.ravel().tolist()).reshape(dense.shape) if kind is object else dense.astype(kind)
 
 
-def _column(column: Any, kind: Any) -> np.ndarray:
+def _typed_column(column: Any, kind: Any) -> np.ndarray:
     if kind is object:
         return _texts(column.to_list())
     if column.dtype.is_numeric():

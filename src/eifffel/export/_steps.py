@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Binarizer, Normalizer, OneHotEncoder, OrdinalEncoder, TargetEncoder
 
-from eifffel._optional import import_optional
+from eifffel._utils.optional import import_optional
 from eifffel.exceptions import UnsupportedModelError, first_line
 from eifffel.export._inputs import Input
 

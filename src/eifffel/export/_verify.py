@@ -9,7 +9,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 from tqdm.auto import tqdm
 
-from eifffel._validation import check_model
+from eifffel._utils.validation import check_model
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import ExportMismatchError
 from eifffel.export._running import feeder, missing_in, open_session

@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads
+from eifffel._utils.parallel import run_threads
 from eifffel.ensembles import EnsembleView
+from eifffel.kernels import leaf_kernels
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves, find_lowest
 from eifffel.leaves.training import Training, add_counts
-from eifffel.rows.kinds import RowKinds
+from eifffel.rows.hashing import RowHashes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class LeafCounts:
     unit: float
 
     def join(self, other: "LeafCounts") -> "LeafCounts":
-        """Those of both."""
+        """Return the counts of both together."""
         return LeafCounts(self.counts + other.counts, self.totals + other.totals, self.unit)
 
 
@@ -44,30 +44,30 @@ class Counted:
     ----------
     leaves : LeafCounts
     favorable : ndarray of shape (n_groups, 2)
-        Weight of the rows that the model as it came decides favourably, in units; of two groups only.
+        Weight of the rows that the original model decides favourably, in units; of two groups only.
     n_rows : ndarray of shape (n_groups, 2)
-    kinds : RowKinds
-        The kinds of rows there are.
+    hashes : RowHashes
+        The hashes of the rows.
     in_tree : ndarray or None
         How many of them fall into each leaf of the tree that `Training` looks at.
-    lowest : tuple of RowKinds, one for each group and label, or None
-        The kinds of rows to draw a sample of, where one may be needed.
+    lowest : tuple of RowHashes, one for each group and label, or None
+        The hashes of the rows to draw a sample of, where one may be needed.
     """
 
     leaves: LeafCounts
     favorable: np.ndarray
     n_rows: np.ndarray
-    kinds: RowKinds
+    hashes: RowHashes
     in_tree: np.ndarray | None
-    lowest: tuple[RowKinds, ...] | None = None
+    lowest: tuple[RowHashes, ...] | None = None
 
     def join(self, other: "Counted") -> "Counted":
         favorable, n_rows = self.favorable + other.favorable, self.n_rows + other.n_rows
         lowest = None
         if self.lowest is not None and other.lowest is not None:
             lowest = tuple(one.join(two) for one, two in zip(self.lowest, other.lowest, strict=True))
-        kinds, in_tree = self.kinds.join(other.kinds), add_counts(self.in_tree, other.in_tree)
-        return Counted(self.leaves.join(other.leaves), favorable, n_rows, kinds, in_tree, lowest)
+        hashes, in_tree = self.hashes.join(other.hashes), add_counts(self.in_tree, other.in_tree)
+        return Counted(self.leaves.join(other.leaves), favorable, n_rows, hashes, in_tree, lowest)
 
 
 def count_rows(
@@ -79,11 +79,11 @@ def count_rows(
     n_jobs: int | None = None,
     verbose: int = 0,
 ) -> Counted:
-    """Count labelled rows in their leaves, and check that the model decides as they say.
+    """Count labelled rows in their leaves, and check that the leaves give the decisions of the model.
 
     ``sampled`` says that a sample of them will be drawn.
     """
-    verbose = verbose if scored.placing.alone else 0
+    verbose = verbose if scored.placing.in_memory else 0
     n_of_cell = scored.n_of_cell if sampled else None
     work = partial(count_batch, view=view, n_of_cell=n_of_cell, training=training, n_jobs=n_jobs, verbose=verbose)
     counted: Counted = scored.reduce(work, Counted.join, "counting leaves")
@@ -106,7 +106,7 @@ def count_batch(
         leaves=count_leaves(view, placed, n_jobs=n_jobs, verbose=verbose),
         favorable=placed.rows.weigh_cells(placed.decide(view, n_jobs)) if placed.rows.n_groups == 2 else np.zeros(()),
         n_rows=placed.rows.count_cells(),
-        kinds=placed.kinds,
+        hashes=placed.hashes,
         in_tree=None if training is None else training.count(placed),
         lowest=None if n_of_cell is None else find_lowest(placed, n_of_cell),
     )
@@ -120,7 +120,7 @@ def count_leaves(view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None =
 
     def fill(t: int) -> None:
         own = counts[view.leaf_offset[t] : view.leaf_offset[t + 1]]
-        _kernels.count_leaves(placed.index[t], cell, rows.weight, own)
+        leaf_kernels.count_tree_leaves(placed.index[t], cell, rows.weight, own)
 
     run_threads(fill, range(view.n_trees), n_jobs=n_jobs, verbose=verbose, description="counting leaves")
     return LeafCounts(counts.reshape(-1, rows.n_groups, 2), rows.weigh_cells(), rows.unit)

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
-from eifffel._parallel import Bar
+from eifffel._utils.parallel import Bar
 from eifffel.ensembles import EnsembleView
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.coding import Coding, Rows
-from eifffel.rows.kinds import MOST_KINDS, RowKinds, RowNames, hash_rows
+from eifffel.rows.hashing import MOST_HASHES, RowHashes, RowNames, hash_rows
 from eifffel.rows.survey import Survey
 
-# Of a small group, so many kinds of rows are drawn if there are as many.
-LEAST_KINDS = 1000
+# Of a small group, so many distinct rows are drawn if there are as many.
+LEAST_SAMPLED = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,10 @@ class PlacedRows:
     rows : Rows
     name : str
         What they are called, such as ``"selection rows"``.
-    kind : ndarray of shape (n_rows,), optional
-        A number for each, equal for those that are equal as the model takes them; see `hash_rows`.
+    row_hash : ndarray of shape (n_rows,), optional
+        The hash of each, equal for those that are equal as the model takes them; see `hash_rows`.
     decided : ndarray of shape (n_rows,), optional
-        Which the model as it came decides favourably; where it is not there, ``X`` is.
+        Which the original model decides favourably; where it is not there, ``X`` is.
     n_rows : int, optional
         How many rows they stand for, where equal ones were put together.
     where : str
@@ -46,7 +46,7 @@ class PlacedRows:
     index: np.ndarray
     rows: Rows
     name: str
-    kind: np.ndarray | None = None
+    row_hash: np.ndarray | None = None
     decided: np.ndarray | None = None
     n_rows: int | None = None
     where: str = ""
@@ -56,12 +56,12 @@ class PlacedRows:
 
     @property
     def nbytes(self) -> int:
-        """The memory that they take without features."""
-        arrays = (self.index, self.rows.group, self.rows.label, self.rows.weight, self.kind, self.decided)
+        """The memory that the rows take without features."""
+        arrays = (self.index, self.rows.group, self.rows.label, self.rows.weight, self.row_hash, self.decided)
         return sum(array.nbytes for array in arrays if array is not None and array.strides[-1])  # ones take none
 
     def keep(self, *, with_rows: bool) -> "PlacedRows":
-        """The same, with features only where the rows themselves are to be kept."""
+        """Return the placed rows, with features only where the rows themselves are to be kept."""
         return self if with_rows else replace(self, X=None)
 
     def take(self, part: np.ndarray, name: str) -> "PlacedRows":
@@ -72,29 +72,29 @@ class PlacedRows:
             index=np.ascontiguousarray(self.index[:, part]),
             rows=self.rows.take(part),
             name=name,
-            kind=None if self.kind is None else self.kind[part],
+            row_hash=None if self.row_hash is None else self.row_hash[part],
             decided=None if self.decided is None else self.decided[part],
         )
 
     @property
-    def kinds(self) -> RowKinds:
-        """The kinds of rows there are."""
-        assert self.kind is not None
-        return RowKinds.of_kinds(self.kind, names=RowNames.of(self.X, self.kind))
+    def hashes(self) -> RowHashes:
+        """The hashes of the rows, and the names that an index gives them."""
+        assert self.row_hash is not None
+        return RowHashes.of(self.row_hash, names=RowNames.of(self.X, self.row_hash))
 
     def decide(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
-        """Which rows the model as it came decides favourably."""
+        """Which rows the original model decides favourably."""
         return view.decide(self.index, self.X, n_jobs=n_jobs) if self.decided is None else self.decided
 
 
 @dataclass(frozen=True, eq=False)
 class CheckedRows:
-    """Rows that the model could be asked about: as they were given, as it takes them, and in codes."""
+    """Rows that a model accepts: as they were given, as the model takes them, and in codes."""
 
     X: Any
     checked: Any
     rows: Rows
-    kind: np.ndarray
+    row_hash: np.ndarray
     where: str
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class CheckedRows:
 
 @dataclass(frozen=True, eq=False)
 class Placing:
-    """How a batch becomes rows in their leaves; all that has to go to where the rows are.
+    """How a batch becomes rows in their leaves; it holds all that must be sent to where the rows are.
 
     Attributes
     ----------
@@ -113,12 +113,12 @@ class Placing:
         Of all rows.
     name, rows : str
         What they are called, and in errors.
-    alone : bool
-        Whether the batch is all there is. Of others, what may be needed later is found out while they are at hand.
+    in_memory : bool
+        Whether the batch is all rows. Of others, what may be needed later is found out while they are in memory.
     half : bool
         Whether to place a half of the rows only (`Rows.halve`).
     last : ndarray of shape (n_groups * n_labels,), optional
-        Of each cell, the largest `PlacedRows.kind` that is placed.
+        Of each cell, the largest `PlacedRows.row_hash` that is placed.
     """
 
     view: EnsembleView
@@ -126,47 +126,48 @@ class Placing:
     survey: Survey
     name: str
     rows: str
-    alone: bool
+    in_memory: bool
     n_jobs: int | None = None
     verbose: int = 0
     half: bool = False
     last: np.ndarray | None = None
 
     def check(self, batch: Batch) -> CheckedRows:
-        """Rows that can be placed."""
+        """Check the rows of a batch, so that they can be placed."""
         (X,) = indexable(batch.X)
         rows = self.coding.encode_batch(batch, rows=self.rows, whole=False, scale=self.survey.scale)
         if not len(rows.group):
             return CheckedRows(X, X, rows, np.empty(0, np.uint64), batch.where)
         checked = self.view.check_rows(X)
-        kind = hash_rows(checked)
-        chosen = halve(rows, None if self.alone else kind) if self.half else np.ones(len(kind), bool)
+        row_hash = hash_rows(checked)
+        chosen = halve(rows, None if self.in_memory else row_hash) if self.half else np.ones(len(row_hash), bool)
         if self.last is not None:
-            chosen &= kind <= self.last[rows.cell]
+            chosen &= row_hash <= self.last[rows.cell]
         if not chosen.all():
             part = np.flatnonzero(chosen)
-            X, checked, rows, kind = _safe_indexing(X, part), _safe_indexing(checked, part), rows.take(part), kind[part]
-        return CheckedRows(X, checked, rows, kind, batch.where)
+            X, checked = _safe_indexing(X, part), _safe_indexing(checked, part)
+            rows, row_hash = rows.take(part), row_hash[part]
+        return CheckedRows(X, checked, rows, row_hash, batch.where)
 
     def place(self, checked: CheckedRows) -> PlacedRows:
-        """Rows in their leaves."""
+        """Find the leaves of rows."""
         index = np.empty((self.view.n_trees, 0), self.view.index_type)
         if len(checked):
-            index = self.view.apply(checked.checked, n_jobs=self.n_jobs, verbose=self.verbose if self.alone else 0)
-        placed = PlacedRows(checked.X, index, checked.rows, self.name, checked.kind, where=checked.where)
-        if self.alone or not len(placed):
+            index = self.view.apply(checked.checked, n_jobs=self.n_jobs, verbose=self.verbose if self.in_memory else 0)
+        placed = PlacedRows(checked.X, index, checked.rows, self.name, checked.row_hash, where=checked.where)
+        if self.in_memory or not len(placed):
             return placed
         return replace(placed, decided=placed.decide(self.view, self.n_jobs))
 
 
 @dataclass(frozen=True, eq=False)
 class RowsInLeaves:
-    """All rows of one kind, such as the scoring rows, in their leaves.
+    """All rows of one purpose, such as the scoring rows, in their leaves.
 
     Attributes
     ----------
     given : Batches
-        As they came.
+        As they were given.
     checked : Batches of CheckedRows
     placed : Batches of PlacedRows
     placing : Placing
@@ -180,7 +181,7 @@ class RowsInLeaves:
 
     @classmethod
     def of(cls, given: Batches, placing: Placing, budget: float = 0) -> "RowsInLeaves":
-        """Rows that are placed when they are needed; up to ``budget`` bytes of them may be kept."""
+        """Make rows that are placed when they are needed; up to ``budget`` bytes of them may be kept."""
         checked = given.map(placing.check)
         return cls(given, checked, checked.map(placing.place, budget), placing)
 
@@ -198,8 +199,8 @@ class RowsInLeaves:
         return self.placing.coding.count_cells(self.placing.survey, rows=self.placing.rows)
 
     def check(self) -> None:
-        """Raise what the model has to say of rows that are all at hand."""
-        self.checked.alone  # noqa: B018, made once it is asked for
+        """Raise the errors of the model about rows, if these are all in memory."""
+        self.checked.in_memory  # noqa: B018, made once it is asked for
 
     def check_same(self, n_rows: np.ndarray) -> None:
         """Raise unless a pass found the rows that were surveyed."""
@@ -210,54 +211,54 @@ class RowsInLeaves:
             )
 
     def with_features(self) -> "RowsInLeaves":
-        """The same rows, of which all features are at hand in a pass."""
+        """Return the same rows, of which a pass reads all features."""
         return RowsInLeaves.of(self.given, self.placing)
 
     def reduce(self, work: Callable[[PlacedRows], Any], merge: Callable[[Any, Any], Any], description: str) -> Any:
-        """A pass over the rows; see `Batches.reduce`."""
+        """Make a pass over the rows; see `Batches.reduce`."""
         return self._found(self.placed.reduce(work, merge, Bar(description, self.placing.verbose), self.n_rows))
 
     def _found(self, found: Any) -> Any:
-        """What a pass found; no row at all is a mistake."""
+        """Return what a pass found; raises if there was no row at all."""
         if found is None:
             self.check_same(np.zeros_like(self.cells))
         return found
 
     @property
     def n_of_cell(self) -> np.ndarray:
-        """How many kinds of rows of each cell a sample should have: each in its share, and of small ones all."""
+        """How many distinct rows of each cell a sample should have: each in its share, and of small ones all."""
         share = self.cells.ravel() / self.cells.sum()
-        return np.maximum(np.ceil(MOST_KINDS * share).astype(np.int64), LEAST_KINDS)
+        return np.maximum(np.ceil(MOST_HASHES * share).astype(np.int64), LEAST_SAMPLED)
 
-    def sample(self, totals: np.ndarray, lowest: Sequence[RowKinds] | None = None) -> PlacedRows:
-        """All rows if they are few and at hand, else of each cell those whose kinds have the lowest numbers.
+    def sample(self, totals: np.ndarray, lowest: Sequence[RowHashes] | None = None) -> PlacedRows:
+        """Return all rows if they are few and in memory, else those of each cell that have the lowest hashes.
 
         Equal rows are one that weighs as much, and a cell of the sample weighs as much as all rows of it, which is in
-        ``totals``. ``lowest`` are the kinds of each cell, where rows are not at hand.
+        ``totals``. ``lowest`` are the lowest hashes of each cell, where rows are not in memory.
         """
-        alone: PlacedRows | None = self.placed.alone
-        if alone is not None and len(alone) <= MOST_KINDS:
-            return alone
-        if alone is not None:
-            lowest = find_lowest(alone, self.n_of_cell)
+        whole: PlacedRows | None = self.placed.in_memory
+        if whole is not None and len(whole) <= MOST_HASHES:
+            return whole
+        if whole is not None:
+            lowest = find_lowest(whole, self.n_of_cell)
         assert lowest is not None
         last = np.array([seen.last for seen in lowest], np.uint64)
-        sample = self._draw(last, half=False) if alone is None else _take_lowest(alone, last)
+        sample = self._draw(last, half=False) if whole is None else _take_lowest(whole, last)
         assert sample is not None
         return reweigh(sample, totals)
 
     def sample_any(self, *, half: bool = False) -> PlacedRows | None:
-        """The same without a look at groups and labels; of a ``half`` of the rows, ``None`` if that has none."""
-        alone: PlacedRows | None = self.placed.alone
-        if alone is None:
+        """Draw a sample without a look at groups and labels; of a ``half`` of the rows, ``None`` if that has none."""
+        whole: PlacedRows | None = self.placed.in_memory
+        if whole is None:
             bar = Bar("looking for a sample", self.placing.verbose)
-            seen = self._found(self.checked.reduce(see_batch, RowKinds.join, bar, self.n_rows))
+            seen = self._found(self.checked.reduce(collect_batch, RowHashes.join, bar, self.n_rows))
             return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
         if half:
-            alone = alone.take(np.flatnonzero(halve(alone.rows, None)), self.name)
-        if len(alone) <= MOST_KINDS:
-            return alone if len(alone) else None
-        return _take_lowest(alone, np.full(self.cells.size, alone.kinds.last, np.uint64))
+            whole = whole.take(np.flatnonzero(halve(whole.rows, None)), self.name)
+        if len(whole) <= MOST_HASHES:
+            return whole if len(whole) else None
+        return _take_lowest(whole, np.full(self.cells.size, whole.hashes.last, np.uint64))
 
     def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
         work = partial(_sample, replace(self.placing, half=half, last=last))
@@ -266,30 +267,30 @@ class RowsInLeaves:
         return sample
 
 
-def halve(rows: Rows, kind: np.ndarray | None) -> np.ndarray:
-    """Which rows are in a half of them; of those of a batch, what is in them decides which half of an odd number is."""
-    return rows.halve(0 if kind is None else int(kind.sum() & np.uint64(1)))
+def halve(rows: Rows, row_hash: np.ndarray | None) -> np.ndarray:
+    """Return which rows are in a half of them; if their number is odd, the hashes of a batch decide which is larger."""
+    return rows.halve(0 if row_hash is None else int(row_hash.sum() & np.uint64(1)))
 
 
-def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowKinds, ...]:
-    """Of each cell the kinds with the lowest numbers."""
-    assert placed.kind is not None
+def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowHashes, ...]:
+    """Return the lowest hashes of each cell."""
+    assert placed.row_hash is not None
     cell, counts = placed.rows.cell, placed.rows.weight > 0
-    return tuple(RowKinds.of_kinds(placed.kind[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
+    return tuple(RowHashes.of(placed.row_hash[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
 
 
-def see_batch(checked: CheckedRows) -> RowKinds:
-    """The kinds of the rows of a batch."""
-    return RowKinds.of_kinds(checked.kind)
+def collect_batch(checked: CheckedRows) -> RowHashes:
+    """Collect the hashes of the rows of a batch."""
+    return RowHashes.of(checked.row_hash)
 
 
 def _take_lowest(placed: PlacedRows, last: np.ndarray) -> PlacedRows:
-    assert placed.kind is not None
-    return join_equal(placed.take(np.flatnonzero(placed.kind <= last[placed.rows.cell]), placed.name))
+    assert placed.row_hash is not None
+    return join_equal(placed.take(np.flatnonzero(placed.row_hash <= last[placed.rows.cell]), placed.name))
 
 
 def reweigh(sample: PlacedRows, totals: np.ndarray) -> PlacedRows:
-    """The same rows, each cell weighing as much as all of it does, by its ``totals``, up to a common factor."""
+    """Weigh a sample so that each cell weighs as much as in all rows, which ``totals`` has, up to a common factor."""
     rows = sample.rows
     own = np.maximum(rows.weigh_cells(), 1)
     digits = max(0, 40 - int(np.log2(max(int(totals.sum()), 1))))
@@ -303,16 +304,16 @@ def _sample(placing: Placing, batch: Batch) -> PlacedRows | None:
 
 
 def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
-    """Both together, equal rows as one."""
-    assert a.kind is not None
-    assert b.kind is not None
+    """Join two samples, equal rows as one."""
+    assert a.row_hash is not None
+    assert b.row_hash is not None
     return join_equal(
         replace(
             a,
             X=None,
             index=np.concatenate([a.index, b.index], axis=1),
             rows=a.rows.join(b.rows),
-            kind=np.concatenate([a.kind, b.kind]),
+            row_hash=np.concatenate([a.row_hash, b.row_hash]),
             decided=None if a.decided is None else np.concatenate([a.decided, b.decided]),
             n_rows=(a.n_rows or len(a)) + (b.n_rows or len(b)),
         )
@@ -320,12 +321,12 @@ def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
 
 
 def join_equal(placed: PlacedRows) -> PlacedRows:
-    """The same rows, those of equal features, group and label as one that weighs as much."""
-    assert placed.kind is not None
+    """Join rows of equal features, group and label into one that weighs as much."""
+    assert placed.row_hash is not None
     n_rows, weight = placed.n_rows or len(placed), placed.rows.weight
-    order = np.lexsort((placed.rows.cell, placed.kind))
-    kind, cell = placed.kind[order], placed.rows.cell[order]
-    first = np.flatnonzero(np.append(True, (kind[1:] != kind[:-1]) | (cell[1:] != cell[:-1])))
+    order = np.lexsort((placed.rows.cell, placed.row_hash))
+    row_hash, cell = placed.row_hash[order], placed.rows.cell[order]
+    first = np.flatnonzero(np.append(True, (row_hash[1:] != row_hash[:-1]) | (cell[1:] != cell[:-1])))
     joined = placed.take(order[first], placed.name)
     rows = replace(joined.rows, weight=np.add.reduceat(weight[order], first))
     return replace(joined, X=None, rows=rows, n_rows=n_rows)

@@ -1,4 +1,4 @@
-"""Score_Leaves (Algorithm 1): what flipping each leaf would change, from the leaf counts alone."""
+"""Score_Leaves (Algorithm 1): what flipping each leaf would change, computed from nothing but the leaf counts."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads
+from eifffel._utils.parallel import run_threads
 from eifffel.constraints import Constraint
 from eifffel.ensembles import AveragedView
+from eifffel.kernels import leaf_kernels
 from eifffel.leaves.counting import LeafCounts
 
 
@@ -52,8 +52,9 @@ class TreeFlips:
 class LeafScores:
     """What a flip of each leaf would change in its own tree.
 
-    A tree is attacked where its own rates differ most. A leaf is a candidate if its flip lowers that difference; its
-    score is by how much, divided by the share of rows that the flip decides wrongly, infinite where it costs none.
+    Each tree is edited for the two sides whose rates differ most in it. A leaf is a candidate if its flip lowers that
+    difference; its score is by how much, divided by the share of rows that the flip decides wrongly, infinite where it
+    costs none.
 
     Attributes
     ----------
@@ -63,8 +64,8 @@ class LeafScores:
     totals : ndarray of shape (n_sides,)
         All rows of each side.
     pairs : ndarray of shape (n_pairs, 2)
-        The differences that are bounded. Of equal ones the first is attacked, and what the groups are called does not
-        matter for their order.
+        The differences that are bounded. Of equally large ones the first counts; their order does not depend on the
+        names of the groups.
     favorable, flippable : ndarray of shape (n_leaves,)
         Whether each leaf decides favourably, and whether it may be flipped.
     agree_more : ndarray of shape (n_leaves,)
@@ -72,7 +73,7 @@ class LeafScores:
     least : float
         A drop up to this, as a share of all rows, is none.
     floor : float
-        A tree whose largest difference is not above it is left alone.
+        A tree whose largest difference is not above it is not edited.
     weight : float
         Of all rows.
 
@@ -109,7 +110,7 @@ class LeafScores:
     weight: float
 
     def order_trees(self, *, one_by_one: bool, n_jobs: int | None = None) -> list[TreeFlips]:
-        """The flips of each tree: of the candidates for its worst pair, looked for anew after each, or all at once."""
+        """Order the flips of each tree: candidates for its worst pair, which is found after each flip, or once."""
 
         def order(t: int) -> TreeFlips:
             return self._order_tree(t, one_by_one)
@@ -122,7 +123,7 @@ class LeafScores:
         n = own.stop - own.start
         leaf, pair = np.empty(n, np.int64), np.empty(n, np.int64)
         ratio, before = np.empty(n), np.empty(n)
-        n_flips, after = _kernels.order_tree_leaves(
+        n_flips, after = leaf_kernels.order_tree_leaves(
             self.sides[own],
             self.totals,
             self.pairs,
@@ -163,7 +164,7 @@ def label_weights(class_weight: Any, n_rows_of_label: np.ndarray) -> np.ndarray:
 def score_leaves(
     view: AveragedView, counts: LeafCounts, constraint: Constraint, label_weight: np.ndarray, flippable: np.ndarray
 ) -> LeafScores:
-    """Algorithm 1 with the corrected sign and candidates, which are among the ``flippable`` leaves.
+    """Compute Algorithm 1 with the corrected sign and candidates, which are among the ``flippable`` leaves.
 
     ``delta_disc`` follows from the leaf's own prediction, which under bootstrap or class weights may not be the
     majority of the rows counted in it. ``delta_accu`` is the weight of the rows that disagree with that prediction
@@ -176,7 +177,7 @@ def score_leaves(
     n, totals = counts.counts.astype(dtype, copy=False), counts.totals.astype(dtype, copy=False)
     sides = np.zeros((len(n), len(constraint.members)), dtype)
     agree_more = np.empty(len(n), np.result_type(dtype, label_weight))
-    _kernels.combine_cells(n, constraint.members, label_weight, sides, agree_more)
+    leaf_kernels.combine_cells(n, constraint.members, label_weight, sides, agree_more)
     return LeafScores(
         leaf_offset=view.leaf_offset,
         sides=sides,
@@ -186,7 +187,7 @@ def score_leaves(
         flippable=flippable,
         agree_more=agree_more,
         least=0.0 if exact else 1e-12,
-        # The paper goes on below 0, against the privileged group; between groups that are all alike nothing is to do.
+        # The paper goes on below 0, against the privileged group; between groups without order nothing is left to do.
         floor=-np.inf if constraint.directed else 0.0,
         weight=float((totals.sum(axis=0) * label_weight).sum()),
     )
@@ -195,7 +196,7 @@ def score_leaves(
 def _in_order(pairs: np.ndarray, sides: np.ndarray) -> np.ndarray:
     """The pairs in an order that follows from how sides spread over the leaves, not from their names or sizes.
 
-    Of several pairs that are the worst, the first is attacked; so it is the same if groups are renamed or copied.
+    Of several pairs that are the worst, the first counts; so it is the same if groups are renamed or copied.
     """
     if len(pairs) == 1:
         return pairs

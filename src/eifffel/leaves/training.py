@@ -1,4 +1,4 @@
-"""Training: which rows trained a model, as far as its leaves tell, for trees remember how many rows each leaf had."""
+"""Training: which rows trained a model, as far as the numbers of rows that its trees keep for their leaves show."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from scipy.stats import binom, multinomial
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows
 
-# What would happen as seldom is not taken for chance.
-CHANCE = 1e-6
+# What is less probable than this is not taken for chance.
+TRAINED_CHANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """How many training rows there were in each leaf of one tree: of those that say it, the one of most leaves.
+    """How many training rows were in each leaf of one tree: of the trees that keep it, the one with most leaves.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Training:
 
     @classmethod
     def of(cls, view: EnsembleView) -> "Training | None":
-        """``None`` where a model does not say it."""
+        """Read the numbers from a model; ``None`` where it does not keep them."""
         n_rows = view.leaf_rows
         says = np.logical_and.reduceat(n_rows == np.rint(n_rows), view.leaf_offset[:-1])  # weights are no counts
         if not says.any():
@@ -42,8 +42,8 @@ class Training:
     def among(self, counts: np.ndarray, beside: np.ndarray | int = 0) -> bool:
         """Whether the training rows are all among rows of which so many are in each leaf, and others ``beside`` them.
 
-        There are then as many in every leaf, or more. Of rows that are only drawn alike that is seldom so; where it is
-        not seldom, because there are many of them or few leaves, or the others suffice, this says nothing.
+        Then every leaf has as many of them, or more. Of rows that are merely drawn from the same population that is
+        seldom so. Where it is not, because there are many rows or few leaves, or the others suffice, the answer is no.
         """
         wanted, n_given = np.maximum(self.n_rows - beside, 0), int(counts.sum())
         if not wanted.any() or (counts < wanted).any():
@@ -52,9 +52,9 @@ class Training:
         if n_given == wanted.sum():
             chance = multinomial.logpmf(wanted, n_given, share)
         else:
-            # Counts of a fixed number of rows are large together less often than each by itself would have it.
+            # Counts of a fixed number of rows are large together less often than if they were independent.
             chance = binom.logsf(wanted - 1, n_given, share).sum()
-        return bool(chance < np.log(CHANCE))
+        return bool(chance < np.log(TRAINED_CHANCE))
 
 
 def find_trained(

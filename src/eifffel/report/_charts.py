@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from eifffel._optional import import_optional
+from eifffel._utils.optional import import_optional
 from eifffel.report.facts import Changed, ComparedRates, Group, MeasuredRows, Tradeoff
 
-# Okabe and Ito's colours, told apart without colour vision by lightness, and here by shape and dash too.
+# Okabe and Ito's colours, distinct without colour vision by lightness, and here by shape and dash too.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
 
 

@@ -10,27 +10,24 @@ import sklearn
 from sklearn.metrics import brier_score_loss
 
 from eifffel._version import __version__
-from eifffel.ensembles import Around, EnsembleView, read_classes, view_ensemble
+from eifffel.edits.record import undo
+from eifffel.ensembles import EnsembleView, Wrappers, read_classes, view_ensemble
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.path import FairnessPath
-from eifffel.record import undo
-from eifffel.report._estimates import number
-from eifffel.report.facts import Calibration, Digests, Made, Model, ModelDigests
+from eifffel.report.facts import Calibration, Digests, Made, Model, ModelDigests, number
 from eifffel.rows.coding import Coding, Rows
 from eifffel.rows.labels import check_binary_labels
-from eifffel.selection import Selection, check_own
-
-Record = dict[str, Any]
+from eifffel.selection.selection import Selection, check_own
 
 
-def find_original(model: Any, path: FairnessPath | None, record: Record | None) -> Any:
+def find_original(model: Any, path: FairnessPath | None, record: dict[str, Any] | None) -> Any:
     """The model before its edit; ``None`` if there was none."""
     if path is not None:
         return path.model
     return None if record is None else undo(model)
 
 
-def check_of_path(model: Any, record: Record | None, path: FairnessPath, selection: Selection | None) -> None:
+def check_of_path(model: Any, record: dict[str, Any] | None, path: FairnessPath, selection: Selection | None) -> None:
     """Raise unless a model is one of a path, and, where a step was chosen, that of the step."""
     if selection is not None:
         check_own(selection, path.fingerprint)
@@ -67,7 +64,7 @@ def find_classes(model: Any, y: Any) -> np.ndarray:
     return np.asarray(classes)
 
 
-def decide(model: Any, X: Any, coding: Coding) -> np.ndarray:
+def decide_favorably(model: Any, X: Any, coding: Coding) -> np.ndarray:
     """Which rows a model decides favourably."""
     if hasattr(model, "classes_"):
         return np.asarray(model.predict(X)).ravel() == coding.classes[coding.favorable]
@@ -75,7 +72,7 @@ def decide(model: Any, X: Any, coding: Coding) -> np.ndarray:
     return view_ensemble(model, favorable=favorable).model_decides(X)  # a Booster predicts probabilities
 
 
-def score(model: Any, X: Any, coding: Coding) -> np.ndarray | None:
+def score_rows(model: Any, X: Any, coding: Coding) -> np.ndarray | None:
     """The probability of the favourable class, where a model gives one."""
     if model is None or not hasattr(model, "predict_proba"):
         return None
@@ -89,7 +86,7 @@ def measure_calibration(
 ) -> Calibration | None:
     """Brier scores of probabilities before and after an edit, where there are any and labels are known.
 
-    Of people of the ``labelled`` groups alone, of whom labels are told, if there are such.
+    Of people of the ``labelled`` groups alone, of whom labels are shown, if there are such.
     """
     if rows.label is None or after is None or labelled is None:
         return None
@@ -102,15 +99,15 @@ def measure_calibration(
     return Calibration(*scores)
 
 
-def describe_model(model: Any, record: Record | None) -> Model:
+def describe_model(model: Any, record: dict[str, Any] | None) -> Model:
     """What a report says of a model itself."""
-    around = Around(model)
+    wrappers = Wrappers(model)
     view: EnsembleView | None
     try:
         view = view_ensemble(model, favorable=None if record is None else record["favorable"])
     except (UnsupportedModelError, ValueError):  # it can be measured all the same
         view = None
-    kinds = [type(layer.model).__name__ for layer in around.layers] + [type(around.ensemble).__name__]
+    kinds = [type(layer.model).__name__ for layer in wrappers.layers] + [type(wrappers.ensemble).__name__]
     digests = (None, None if view is None else view.digests)
     if record is not None:
         digests = record["digests"]["before"], record["digests"]["after"]
@@ -126,7 +123,7 @@ def describe_model(model: Any, record: Record | None) -> Model:
     )
 
 
-def tell_making(model: Any = None) -> Made:
+def describe_making(model: Any = None) -> Made:
     """When a report was made, and with which versions."""
     versions = {
         "eifffel": __version__,
@@ -134,7 +131,7 @@ def tell_making(model: Any = None) -> Made:
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,
     }
-    library = type(Around(model).ensemble).__module__.partition(".")[0]
+    library = type(Wrappers(model).ensemble).__module__.partition(".")[0]
     if library not in ("sklearn", "eifffel", "builtins"):
         versions[library] = str(getattr(__import__(library), "__version__", "unknown"))
     return Made(datetime.now(UTC).isoformat(timespec="seconds"), versions)

@@ -8,14 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from eifffel._validation import check_choice
-from eifffel._writing import check_target, write_whole
-from eifffel.report._audit import TABLES
-from eifffel.report._blocks import AuditTable, Record, decided_by
-from eifffel.report._html import render_html
-from eifffel.report._limits import NO_ADVICE
-from eifffel.report._markdown import render_markdown, table_lines
+from eifffel._utils.validation import check_choice
+from eifffel._utils.writing import check_target, write_whole
+from eifffel.report._rendering import render_audit_table, render_html, render_markdown
+from eifffel.report._tables import TABLES, AuditTable, TableRecord, decided_by
 from eifffel.report.facts import Summary, to_plain
+from eifffel.report.words import NO_ADVICE
 
 
 def render_json(summary: Summary) -> str:
@@ -71,14 +69,12 @@ def save_report(summary: Summary, path: str | Path, *, overwrite: bool = False) 
     write_whole(Path(path), RENDERERS[Path(path).suffix.lower()](summary), overwrite=overwrite)
 
 
-def _table_markdown(summary: Summary, audit: AuditTable) -> str:
-    return "\n".join(table_lines(audit))
-
-
 def _table_csv(summary: Summary, audit: AuditTable) -> str:
     """One line for each record, numbers as they are."""
-    records: list[Record] = [{"table": block.heading, **record} for block in audit.blocks for record in block.records]
-    said: Record = {
+    records: list[TableRecord] = [
+        {"table": block.heading, **record} for block in audit.blocks for record in block.records
+    ]
+    said: TableRecord = {
         "measured_on": f"{summary.rows.n} {summary.rows.name}",
         "decided_by": decided_by(summary),
         "favorable": summary.favorable,
@@ -88,11 +84,11 @@ def _table_csv(summary: Summary, audit: AuditTable) -> str:
     written = io.StringIO()
     lines = csv.DictWriter(written, names, lineterminator="\n")
     lines.writeheader()
-    lines.writerows({name: _cell(value) for name, value in (record | said).items()} for record in records)
+    lines.writerows({name: _csv_cell(value) for name, value in (record | said).items()} for record in records)
     return written.getvalue()
 
 
-def _cell(value: Any) -> Any:
+def _csv_cell(value: Any) -> Any:
     """A value so that no spreadsheet takes a text for a formula; a number is none."""
     is_formula = isinstance(value, str) and re.match(r"\s*[=+\-@]", value) and not re.match(r"-?[\d.]+( |$)", value)
     return f"'{value}" if is_formula else value
@@ -112,7 +108,7 @@ def _table_json(summary: Summary, audit: AuditTable) -> str:
 
 
 TABLE_RENDERERS: dict[str, Callable[[Summary, AuditTable], str]] = {
-    ".md": _table_markdown,
+    ".md": lambda summary, audit: render_audit_table(audit),
     ".csv": _table_csv,
     ".json": _table_json,
 }
@@ -142,6 +138,13 @@ def render_table(summary: Summary, name: str, ending: str = ".md") -> str:
     Returns
     -------
     str
+
+    Raises
+    ------
+    ValueError
+        If the table or the ending is not known.
+    ModuleNotFoundError
+        If Markdown is asked for, and what ``pip install 'eifffel[report]'`` installs is missing.
 
     Examples
     --------

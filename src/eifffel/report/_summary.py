@@ -1,15 +1,13 @@
 """summarize: a model, or decisions, and rows -> everything that a report says, as plain data."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from sklearn.utils import indexable
 
-from eifffel._validation import (
+from eifffel._utils.validation import (
     check_aligned,
     check_choice,
     check_fraction,
@@ -18,57 +16,45 @@ from eifffel._validation import (
     listed,
     read_column,
 )
-from eifffel.bounds import check_one_bound
 from eifffel.comparison import Compared, Comparison, read_compared
+from eifffel.edits.record import find_record
 from eifffel.ensembles import view_ensemble
 from eifffel.exceptions import InputError, parameter
 from eifffel.path import FairnessPath
-from eifffel.record import find_record
-from eifffel.report._decided import Decided, describe_decided
-from eifffel.report._estimates import number, one_line
-from eifffel.report._leaves import summarize_leaves
+from eifffel.report._changes import summarize_changes, summarize_leaves, summarize_path
+from eifffel.report._decisions import Decided, describe_decided
 from eifffel.report._models import (
     check_of_path,
-    decide,
+    decide_favorably,
+    describe_making,
     describe_model,
     find_classes,
     find_original,
     measure_calibration,
-    score,
-    tell_making,
+    score_rows,
 )
-from eifffel.report._people import summarize_changes
-from eifffel.report._tradeoff import summarize_path
-from eifffel.report._verdict import write_verdict
-from eifffel.report.facts import About, ChosenStep, Model, ModelDigests, Summary, read
+from eifffel.report.facts import (
+    About,
+    ChosenStep,
+    Model,
+    ModelDigests,
+    Summary,
+    SummaryFacts,
+    number,
+    one_line,
+    read,
+)
 from eifffel.rows.batches import Batch, OneBatch
 from eifffel.rows.coding import Coding
-from eifffel.rows.kinds import find_overlap, see_rows
+from eifffel.rows.hashing import collect_hashes, find_overlap
 from eifffel.rows.labels import COLLECTIONS, LabelSets, find_label_sets, read_labels
 from eifffel.rows.sensitive import name_columns, split_columns
-from eifffel.selection import Selection
+from eifffel.selection.bounds import check_one_bound
+from eifffel.selection.selection import Selection
+from eifffel.selection.verdict import ChangedPeople, GroupFacts, PublicFacts, PublicVerdict, say_public_verdict
 
 # More are not spelt out.
 LABELS_NAMED = 8
-
-
-def schema() -> dict[str, Any]:
-    """The JSON Schema of a summary, and so of a report in a ``.json`` file.
-
-    Returns
-    -------
-    dict
-
-    Examples
-    --------
-    >>> from eifffel.report import schema, summarize_decisions
-    >>> summary = summarize_decisions(["yes", "no"] * 20, sensitive_features=["f", "f", "m", "m"] * 10, favorable="yes")
-    >>> sorted(summary.to_dict()) == sorted(schema()["properties"])
-    True
-    """
-    text = files("eifffel.report").joinpath("schema.json").read_text(encoding="utf-8")
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
 
 
 def summarize(
@@ -169,10 +155,10 @@ def summarize(
     if path is not None and path.counts.weighted:
         raise ValueError("the path counts sample weights, and a report counts people; trace it without sample_weight")
     given = OneBatch(Batch(X, y, sensitive_features))
-    compared, known = _compare(asked, given, f"the {rows}", model, path, record)
+    compared, known = _resolve_comparison(asked, given, f"the {rows}", model, path, record)
     coding = compared.coding
     encoded = coding.encode(X, y, sensitive_features, rows=f"the {rows}")
-    chances = score(original if y is not None else None, X, coding), score(model, X, coding)
+    chances = score_rows(original if y is not None else None, X, coding), score_rows(model, X, coding)
     name, other = _name_labels(coding)
     if favorable_name is not None:
         name, other = one_line(favorable_name), "all else"
@@ -180,8 +166,8 @@ def summarize(
         compared,
         encoded,
         encoded,
-        None if original is None else decide(original, X, coding),
-        decide(model, X, coding),
+        None if original is None else decide_favorably(original, X, coding),
+        decide_favorably(model, X, coding),
         chances[1],
         f"probability of {name}",
         tell_few,
@@ -197,8 +183,8 @@ def summarize(
         unfavorable=other,
         sensitive=sensitive_name,
         model=describe_model(model, record),
-        made=tell_making(model),
-        about=_tell_about(about),
+        made=describe_making(model),
+        about=_make_about(about),
     )
     measured = replace(
         measured,
@@ -220,14 +206,14 @@ def summarize(
         if compared.constraint.name == path.constraint.name:  # of another constraint it would be another path
             tradeoff = summarize_path(path, path.measure(X, y, sensitive_features), selection)
             measured = replace(measured, path=tradeoff)
-        kinds = see_rows(X, view_ensemble(path.model, favorable=path.favorable).check_rows(X))
-        seen, chose = (bool(find_overlap(kinds, other) > 0) for other in (path.scored, selection.kinds))
+        hashes = collect_hashes(X, view_ensemble(path.model, favorable=path.favorable).check_rows(X))
+        seen, chose = (bool(find_overlap(hashes, other) > 0) for other in (path.scored, selection.hashes))
         measured = replace(
             measured,
             rows=replace(measured.rows, seen=seen, chose=chose),
             leaves=summarize_leaves(path, selection.step, X, sensitive_columns=tuple(sensitive_columns)),
         )
-    return Summary.of(measured, write_verdict(measured, epsilon, ratio))
+    return Summary.of(measured, judge_facts(measured, epsilon, ratio))
 
 
 def summarize_decisions(
@@ -305,13 +291,70 @@ def summarize_decisions(
         unfavorable=other,
         sensitive=sensitive_name,
         model=Model(one_line(decided_by), None, None, False, None, None, None, ModelDigests(None, None)),
-        made=tell_making(),
-        about=_tell_about(about),
+        made=describe_making(),
+        about=_make_about(about),
     )
-    return Summary.of(measured, write_verdict(measured, epsilon, ratio))
+    return Summary.of(measured, judge_facts(measured, epsilon, ratio))
 
 
-def _compare(
+def judge_facts(facts: SummaryFacts, epsilon: float | None, ratio: float | None) -> PublicVerdict:
+    """The verdict on a bound, by default the one that chose the step, by what a report says."""
+    rows, compared, before, after = facts.rows, facts.constraint, facts.overall.before, facts.overall.after
+    groups = [
+        GroupFacts(group.name, group.attribute, group.after.selection_rate.value, group.few, group.bounded)
+        for group in facts.groups
+    ]
+    return say_public_verdict(
+        PublicFacts(
+            rows=rows.name,
+            n_rows=rows.n,
+            n_labelled=rows.n_labelled,
+            without_group=rows.without_group,
+            seen=rows.seen,
+            chose=rows.chose,
+            favorable=facts.favorable,
+            sensitive=facts.sensitive,
+            constraint=compared.name,
+            rate=compared.rate,
+            directed=compared.directed,
+            min_group_rows=compared.min_group_rows,
+            left_out=compared.left_out,
+            groups=tuple(groups),
+            discrimination=after.discrimination.value,
+            interval=after.discrimination.interval,
+            between=after.between,
+            rates=after.rates,
+            by_attribute=tuple((part.name, part.value) for part in after.by_attribute),
+            ratio=after.ratio.value,
+            ratio_interval=after.ratio.interval,
+            ratio_between=after.ratio_between,
+            accuracy=after.accuracy.value,
+            accuracy_before=None if before is None else before.accuracy.value,
+            constant_accuracy=facts.overall.constant_accuracy,
+            changed=_count_changed(facts),
+            choice=facts.selection,
+        ),
+        epsilon,
+        ratio,
+    )
+
+
+def _count_changed(facts: SummaryFacts) -> ChangedPeople | None:
+    """How many people gain and lose a favourable decision, those who are not described not among them."""
+    if facts.changed is None:
+        return None
+    counts = facts.changed.groups
+    # Everybody has a value of each attribute.
+    first = facts.groups[0].attribute
+    own = [count for group, count in zip(facts.groups, counts, strict=True) if group.attribute == first]
+    return ChangedPeople(
+        anybody=any(count.gained or count.lost for count in counts),
+        gained=sum(count.gained or 0 for count in own),
+        lost=sum(count.lost or 0 for count in own),
+    )
+
+
+def _resolve_comparison(
     asked: Comparison,
     given: OneBatch,
     rows: str,
@@ -324,7 +367,7 @@ def _compare(
         return path.comparison.on_path(asked, given, rows=rows), True
     if record is not None:
         return read_compared(record).on_rows(asked, given, rows=rows)
-    return asked.resolve(find_classes(model, given.alone.y).tolist(), asked.survey(given, rows=rows)), False
+    return asked.resolve(find_classes(model, given.in_memory.y).tolist(), asked.survey(given, rows=rows)), False
 
 
 def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, Any] | None) -> None:
@@ -334,9 +377,9 @@ def _check_asked(epsilon: float | None, ratio: float | None, about: dict[str, An
         check_choice("about", name, [field.name for field in fields(About)])
 
 
-def _tell_about(about: dict[str, Any] | None) -> About:
+def _make_about(about: dict[str, Any] | None) -> About:
     given = (about or {}).items()
-    return read({name: one_line(told) if isinstance(told, str) else told for name, told in given}, About)
+    return read({name: one_line(text) if isinstance(text, str) else text for name, text in given}, About)
 
 
 def _find_decisions(decided: list[Any], labels: list[Any], favorable: Any) -> LabelSets:
@@ -378,8 +421,8 @@ def _read_scores(scores: Any, n_rows: int) -> np.ndarray:
 def _asked(selection: Selection | None, record: dict[str, Any] | None) -> ChosenStep | None:
     """The bounds that chose the step, as the selection or the record has them; those of other groups say nothing."""
     stored = None if record is None else record["selection"]
-    told = stored if selection is None else selection.told()
-    return None if told is None else read(_plain(told), ChosenStep)
+    public = stored if selection is None else selection.to_public_dict()
+    return None if public is None else read(_to_json(public), ChosenStep)
 
 
 def _name_labels(coding: Coding) -> tuple[str, str]:
@@ -396,11 +439,11 @@ def _list_labels(labels: tuple[Any, ...]) -> str:
     return " or ".join(names) if len(names) <= LABELS_NAMED else f"any of {len(names)} others"
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: _to_json(inner) for key, inner in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(inner) for inner in value]
+        return [_to_json(inner) for inner in value]
     value = value.item() if isinstance(value, np.generic) else value
     return number(value) if isinstance(value, float) else value

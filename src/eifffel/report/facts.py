@@ -2,20 +2,33 @@
 
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from math import isfinite
 from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from eifffel.objective import Objective
-from eifffel.shortfall import Shortfall
+from eifffel.selection.objective import Objective
+from eifffel.selection.shortfall import Shortfall
+from eifffel.selection.verdict import PublicVerdict
 
 SCHEMA_NAME = "eifffel-report-6"
 
 T = TypeVar("T")
 
 
+def number(value: Any) -> float | None:
+    """A float, or ``None`` where it is undefined, as JSON has it."""
+    value = float(value)
+    return value if isfinite(value) else None
+
+
+def one_line(text: Any) -> str:
+    """Text from data without line ends, nor anything else that a terminal would act upon."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text)).split())
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its interval; ``None`` where it is not defined, or not told."""
+    """A number and its interval; ``None`` where it is not defined, or not shown."""
 
     value: float | None
     low: float | None
@@ -23,8 +36,17 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """From where to where, if that is told."""
+        """From where to where, if that is shown."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @classmethod
+    def of(cls, value: Any, interval: tuple[Any, Any] | None = None) -> "Estimate":
+        """A number and its interval, ``None`` where they are undefined."""
+        low, high = (None, None) if interval is None else (number(end) for end in interval)
+        return cls(number(value), low, high)
+
+
+NO_ESTIMATE = Estimate(None, None, None)
 
 
 @dataclass(frozen=True)
@@ -212,7 +234,7 @@ class NamedRows:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundChoice:
     """A bound that a reader can ask for, and the place in `Tradeoff.points` of the step that it selects."""
 
     bound: float
@@ -257,7 +279,7 @@ class Tradeoff:
     accuracy_on: NamedRows
     kind: str
     chosen_bound: int
-    bounds: tuple[Bound, ...]
+    bounds: tuple[BoundChoice, ...]
     points: tuple[Point, ...]
 
 
@@ -292,7 +314,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class ChangedLeaf:
-    """A changed leaf; of its rows, and its effect on them, either those of each group are told or those of all."""
+    """A changed leaf; of its rows, and its effect on them, either those of each group are shown or those of all."""
 
     tree: int
     leaf: int
@@ -381,23 +403,9 @@ class About:
     command: str | None = None
 
 
-@dataclass(frozen=True)
-class Judged:
-    """Whether a bound holds, and both what was measured and that in words; ``kind`` is one of `eifffel.verdict`."""
-
-    kind: str
-    epsilon: float | None
-    ratio: float | None
-    holds: bool | None
-    chosen: bool | None
-    certain: bool | None
-    heading: str
-    sentence: str
-
-
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Everything that a report says but for its verdict, which is reckoned from it."""
+class SummaryFacts:
+    """Everything that a report says but for its verdict, which is written from it."""
 
     rows: MeasuredRows
     favorable: str
@@ -421,7 +429,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary(Measured):
+class Summary(SummaryFacts):
     """Everything that a report says: counts and rates, no rows, and no rule about fewer than ten people.
 
     Its attributes, and theirs in turn, are called as in the JSON of a report, which `schema` describes.
@@ -453,12 +461,12 @@ class Summary(Measured):
     ('measured', 0.5)
     """
 
-    verdict: Judged
+    verdict: PublicVerdict
 
     @classmethod
-    def of(cls, measured: Measured, verdict: Judged) -> "Summary":
+    def of(cls, facts: SummaryFacts, verdict: PublicVerdict) -> "Summary":
         """What was measured, and the verdict on it."""
-        return cls(**vars(measured), verdict=verdict)
+        return cls(**vars(facts), verdict=verdict)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain data, as it is in JSON.
@@ -495,11 +503,11 @@ def read_summary(plain: dict[str, Any]) -> Summary:
 
 def read(plain: dict[str, Any], kind: type[T]) -> T:
     """One of the classes here from plain data, by the types of its fields."""
-    value: T = _read(plain, kind)
+    value: T = _read_value(plain, kind)
     return value
 
 
-def _read(plain: Any, kind: Any) -> Any:
+def _read_value(plain: Any, kind: Any) -> Any:
     """Objects become dataclasses, lists become tuples; of several kinds, that which fits."""
     for option in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
         if is_dataclass(option) and isinstance(plain, dict):
@@ -507,7 +515,7 @@ def _read(plain: Any, kind: Any) -> Any:
         if get_origin(option) is tuple and isinstance(plain, tuple | list):
             inside = get_args(option)
             inside = inside[:1] * len(plain) if inside[-1] is Ellipsis else inside
-            return tuple(_read(inner, own) for inner, own in zip(plain, inside, strict=True))
+            return tuple(_read_value(inner, own) for inner, own in zip(plain, inside, strict=True))
     return plain
 
 
@@ -515,7 +523,7 @@ def _make(kind: Any, plain: dict[str, Any]) -> Any:
     kinds = _kinds(kind)
     if not set(plain) <= set(kinds):
         raise TypeError(f"a report's {kind.__name__} has no {', '.join(sorted(set(plain) - set(kinds)))}")
-    return kind(**{name: _read(inner, kinds[name]) for name, inner in plain.items()})
+    return kind(**{name: _read_value(inner, kinds[name]) for name, inner in plain.items()})
 
 
 @cache

@@ -1,10 +1,10 @@
-"""Numbers as a reader sees them, the same in every form of a report."""
+"""Numbers as a reader sees them and words beside them, the same in every form of a report."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from eifffel.objective import name_loss
+from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.report.facts import (
     Changed,
     ChangedGroup,
@@ -14,14 +14,16 @@ from eifffel.report.facts import (
     ComparedRates,
     Estimate,
     Group,
-    Measured,
     MeasuredRows,
     Model,
     Rates,
+    SummaryFacts,
     Tradeoff,
 )
+from eifffel.selection.objective import name_loss
+from eifffel.selection.verdict import say_nobody_changed, say_unchanged
 
-NOT_TOLD = "n/a"
+NOT_SHOWN = "n/a"
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def fraction(estimate: Estimate | None) -> Shown:
 
 def _show(estimate: Estimate | None, form: str, factor: int = 1, unit: str = "") -> Shown:
     if estimate is None or estimate.value is None:
-        return Shown(NOT_TOLD)
+        return Shown(NOT_SHOWN)
     number = form.format(factor * estimate.value) + unit
     if estimate.interval is None:
         return Shown(number)
@@ -121,7 +123,7 @@ GLOSSARY = (
         "where a tree of the model ends: people who answer its questions alike are in one leaf, and it votes for them",
     ),
     ("changed leaf", "a leaf whose vote the edit turned around, or shifted"),
-    ("step", "a point on the way from the model as it came, one or more leaves changed at each"),
+    ("step", "a point on the way from the original model, one or more leaves changed at each"),
     ("scoring rows", "the people by whom the order of the changes was found"),
     (
         "selection rows",
@@ -133,7 +135,7 @@ GLOSSARY = (
 )
 
 
-OF_EDITS = {
+EDIT_WORDS = {
     "epsilon",
     "alpha",
     "confidence",
@@ -146,67 +148,57 @@ OF_EDITS = {
 }
 
 
-def glossary(summary: Measured) -> tuple[tuple[str, str], ...]:
+def glossary(summary: SummaryFacts) -> tuple[tuple[str, str], ...]:
     """The words that a report uses, those of edits only where there was one."""
     edited = summary.overall.before is not None
-    return GLOSSARY if edited else tuple(entry for entry in GLOSSARY if entry[0] not in OF_EDITS)
+    return GLOSSARY if edited else tuple(entry for entry in GLOSSARY if entry[0] not in EDIT_WORDS)
 
 
-def groups_heading(summary: Measured) -> str:
+def groups_heading(summary: SummaryFacts) -> str:
     """What the table of groups is called."""
     return "Before and after, group by group" if summary.overall.before is not None else "Group by group"
 
 
 def shown_rates(labelled: bool, *, brief: bool = False) -> tuple[GroupRate, ...]:
-    """Those of `GROUP_RATES` that can be told of rows with labels, or without; ``brief`` where there is little room."""
+    """Those of `GROUP_RATES` for rows with labels, or without; ``brief`` where there is little room."""
     return GROUP_RATES if labelled and not brief else GROUP_RATES[:2]
 
 
-def plain(value: float | None, digits: int = 3) -> str:
+def rounded(value: float | None, digits: int = 3) -> str:
     """A number without an interval."""
-    return NOT_TOLD if value is None else f"{value:.{digits}f}"
-
-
-def share(value: float | None) -> str:
-    """A share of people in percent; not told of fewer than ten."""
-    return "a share not told, for they are fewer than ten," if value is None else f"{value:.1%}"
+    return NOT_SHOWN if value is None else f"{value:.{digits}f}"
 
 
 def few(n: int | None) -> str:
-    """A number of people; not told where they are fewer than ten."""
+    """A number of people; not shown where they are fewer than ten."""
     return "<10" if n is None else f"{n:,}"
 
 
 def part(n: int | None, whole: int | None) -> str:
-    """Some of a number of people, and how many percent they are; not told of few."""
-    return NOT_TOLD if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
+    """Some of a number of people, and how many percent they are; not shown of few."""
+    return NOT_SHOWN if n is None or whole is None else f"{n:,} ({100 * n / (whole or 1):.1f}%)"
 
 
 def group_rows(group: Group) -> str:
-    """How many people a group has, if that is told."""
-    return few(group.rows) if group.few or group.rows is not None else NOT_TOLD
+    """How many people a group has, if that is shown."""
+    return few(group.rows) if group.few or group.rows is not None else NOT_SHOWN
 
 
 def changed_cells(group: Group, counts: ChangedGroup) -> list[str]:
     """People of a group, and how many gain and lose a favourable decision."""
     changed = (counts.gained, counts.lost)
-    return [group_rows(group), *(NOT_TOLD if n is None else f"{n:,}" for n in changed)]
+    return [group_rows(group), *(NOT_SHOWN if n is None else f"{n:,}" for n in changed)]
 
 
-def unchanged_words(summary: Measured) -> str | None:
-    """That the model is the one that came, where it is; by no bound that is not told to be met."""
-    selection = summary.selection
-    if selection is None or selection.step > 0:
-        return None
-    where = f"On the {selection.discrimination_rows} the model was already within the bound"
-    return f"{where}; nothing was changed." if selection.met else "Nothing was changed."
+def unchanged_words(summary: SummaryFacts) -> str | None:
+    """That the model is the original one, where it is."""
+    return say_unchanged(summary.selection)
 
 
 def nobody_changed(changed: Changed, rows: MeasuredRows) -> str | None:
-    """That no decision changed, where none did of those that are told."""
-    if any(counts.gained or counts.lost for counts in changed.groups):
-        return None
-    return f"No decision about these {rows.name} changed."
+    """That no decision changed, where none did of those that are shown."""
+    anybody = any(counts.gained or counts.lost for counts in changed.groups)
+    return None if anybody else say_nobody_changed(rows.name)
 
 
 def count(n: int, noun: str) -> str:
@@ -216,7 +208,7 @@ def count(n: int, noun: str) -> str:
 
 def bound_words(constraint: ComparedRates, kind: str) -> str:
     """What the bounds of a trade-off mean."""
-    parity = constraint.name == "demographic_parity"
+    parity = constraint.name == DEMOGRAPHIC_PARITY
     if kind == "ratio":
         what = "shares of favourable decisions" if parity else f"{constraint.rate}s"
         return f"The ratio is the least that you allow the smallest of the groups' {what} to be of the largest."
@@ -238,9 +230,9 @@ def leaf_headings(leaves: ChangedLeaves, groups: Sequence[Group]) -> list[str]:
 def leaf_cells(leaf: ChangedLeaf) -> list[str]:
     """Rows in a leaf and its effect on them, for each group, or for all where they are many."""
     if leaf.all_rows is not None:
-        return [f"{leaf.all_rows:,}", plain(leaf.all_effect, 2)]
+        return [f"{leaf.all_rows:,}", rounded(leaf.all_effect, 2)]
     by_group = zip(leaf.rows, leaf.effect, strict=True)
-    return [cell for rows, effect in by_group for cell in (few(rows), plain(effect, 2))]
+    return [cell for rows, effect in by_group for cell in (few(rows), rounded(effect, 2))]
 
 
 def group_columns(groups: Sequence[Group]) -> list[int]:
@@ -253,7 +245,7 @@ def group_marks(group: Group) -> str:
     return (" (small group)" if group.small else "") + ("" if group.bounded else " (not bounded)")
 
 
-def compared_words(summary: Measured) -> str:
+def compared_words(summary: SummaryFacts) -> str:
     """Which rates are compared, between whom."""
     constraint = summary.constraint
     privileged = [group.name for group in summary.groups if group.role == "privileged"]
@@ -264,7 +256,7 @@ def compared_words(summary: Measured) -> str:
     )
 
 
-def decided_words(summary: Measured) -> str:
+def decided_words(summary: SummaryFacts) -> str:
     """Who decided, and what was done to a model."""
     model = summary.model
     is_model = summary.sensitive_among_features is not None
@@ -284,7 +276,7 @@ def strategy_words(model: Model) -> str:
     return f"{words}, upwards only: no leaf becomes less favourable" if model.direction == "up" else words
 
 
-def among_words(summary: Measured) -> str:
+def among_words(summary: SummaryFacts) -> str:
     """Whether the sensitive attribute is among the features, if there are any."""
     among = summary.sensitive_among_features
     if among is None:
@@ -297,9 +289,9 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     loss = name_loss(selection.objective)
     alpha = f"no limit on the {loss}" if selection.alpha is None else f"alpha {selection.alpha:g} ({loss})"
     sure = "" if selection.confidence is None else f", confidence {selection.confidence:g}"
-    n_rows, told = selection.n_rows, [n for n in selection.n_rows if n is not None]
-    least = min(told) if len(told) == len(n_rows) else None
-    rows = f"{few(least)} to {few(max(told, default=None))} in each of {len(n_rows)} groups"
+    n_rows, shown = selection.n_rows, [n for n in selection.n_rows if n is not None]
+    least = min(shown) if len(shown) == len(n_rows) else None
+    rows = f"{few(least)} to {few(max(shown, default=None))} in each of {len(n_rows)} groups"
     if len(n_rows) == len(groups) == 2:
         rows = " and ".join(f"{few(n)} {group.name}" for n, group in zip(n_rows, groups, strict=True))
     low, high = selection.interval or (None, None)
@@ -308,16 +300,16 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     upper = "" if selection.upper is None else f", one-sided at most {selection.upper:.3f}"
     bound = f"epsilon {selection.epsilon:g}" if selection.ratio is None else f"ratio {selection.ratio:g}"
     if selection.ratio is not None:
-        upper += f", and the ratio {plain(selection.rate_ratio)}"
-    asked = "" if selection.constraint == "demographic_parity" else f"{selection.constraint.replace('_', ' ')}, "
+        upper += f", and the ratio {rounded(selection.rate_ratio)}"
+    asked = "" if selection.constraint == DEMOGRAPHIC_PARITY else f"{selection.constraint.replace('_', ' ')}, "
     between = (
         "" if selection.directed or not selection.pair else f" between {selection.pair[0]} and {selection.pair[1]}"
     )
     if selection.left_out:
         between += f" ({', '.join(selection.left_out)} not bounded)"
-    lost = f"{loss} {plain(selection.objective_drop)} on {selection.n_accuracy_rows:,} {selection.accuracy_rows}"
+    lost = f"{loss} {rounded(selection.objective_drop)} on {selection.n_accuracy_rows:,} {selection.accuracy_rows}"
     if selection.met is None:
-        difference, level_of, met = "not told", "", "whether it is met is not told"
+        difference, level_of, met = "not shown", "", "whether it is met is not shown"
     else:
         level_of, met = f", a {level:g}% interval", "met" if selection.met else "NOT MET"
     return (
@@ -334,6 +326,67 @@ def tradeoff_words(path: Tradeoff, rows: MeasuredRows) -> str:
     return f"chosen{sure} on {path.chosen_on.n:,} {path.chosen_on.rows}{limit}, measured on {rows.n:,} {rows.name}"
 
 
-def how_many(n: int | None) -> str:
-    """A number of people or rows; ``None`` stands for fewer than ten."""
-    return "fewer than ten" if n is None else f"{n:,}"
+# Bounds in the table of the trade-off, the loosest first.
+BOUNDS_SHOWN = {"epsilon": (0.2, 0.15, 0.1, 0.05, 0.02, 0.01), "ratio": (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)}
+
+
+def path_head(path: Tradeoff, groups: Sequence[Group]) -> list[str]:
+    """What the columns of `path_rows` are called."""
+    names = [groups[g].name for g in group_columns(groups)]
+    measured = ["discrimination"] if path.kind == "epsilon" else ["ratio there", "discrimination"]
+    return [path.kind, "changed leaves", *names, *measured, "accuracy", ""]
+
+
+def path_rows(path: Tradeoff, groups: Sequence[Group]) -> list[list[str]]:
+    """The trade-off for some bounds: the bound, changed leaves, what it comes to, and accuracy."""
+    kind = path.kind
+    wanted = {*BOUNDS_SHOWN[kind], path.bounds[path.chosen_bound].bound}
+    bounds = [bound for bound in path.bounds if bound.bound in wanted]
+    bounds = bounds[::-1] if kind == "epsilon" else bounds
+    chosen = [("original model", path.points[0], "")]
+    chosen += [(f"{b.bound:.4g}", path.points[b.point], "" if b.met else "NOT MET") for b in bounds]
+    return [
+        [
+            name,
+            f"{point.changed_leaves:,}",
+            *(percent(point.groups[g].selection_rate).number for g in group_columns(groups)),
+            *([str(fraction(point.overall.ratio))] if kind == "ratio" else []),
+            str(fraction(point.overall.discrimination)),
+            str(fraction(point.overall.accuracy)),
+            met,
+        ]
+        for name, point, met in chosen
+    ]
+
+
+ALWAYS = (
+    "Every number is of the rows that it names. Other people differ from them, and intervals say by how much rates may "
+    "differ for that reason alone; they know nothing of a population that changes."
+)
+EDIT_LIMITS = (
+    "A smaller difference can be had by giving favourable decisions to some people and by taking them from others; "
+    "the table of who changed has both.",
+    "Probabilities of an edited model are no longer calibrated.",
+)
+NO_ADVICE = "This measures; it does not say that a law is complied with."
+
+# What discrimination does not say, by what is compared.
+UNSAID = {
+    DEMOGRAPHIC_PARITY: "Discrimination is the difference between the groups' rates of favourable decisions "
+    "(demographic parity). It does not say whether decisions are right, whether errors fall on all groups alike, or "
+    "whether the labels were fair.",
+    "equal_opportunity": "Discrimination is the difference between the groups' rates of favourable decisions among "
+    "people with a favourable label (equal opportunity). It is silent on people without one, and on whether the labels "
+    "were fair.",
+    "predictive_equality": "Discrimination is the difference between the groups' rates of favourable decisions among "
+    "people without a favourable label (predictive equality). It is silent on people with one, and on whether the "
+    "labels were fair.",
+    "equalized_odds": "Discrimination is the larger of two differences between groups: of the rates of favourable "
+    "decisions among people with a favourable label, and among those without (equalized odds). It does not say whether "
+    "the labels were fair, nor whether as many of each group are decided favourably.",
+}
+
+
+def list_limits(constraint: str, *, edited: bool) -> tuple[str, ...]:
+    """What is to be said with any number, of a model that was edited or of other decisions."""
+    return (ALWAYS, UNSAID[constraint], *(EDIT_LIMITS if edited else ()), NO_ADVICE)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from sklearn.utils.validation import _num_samples
 
-from eifffel._parallel import Bar
-from eifffel._validation import check_table
+from eifffel._utils.parallel import Bar
+from eifffel._utils.validation import check_table
 from eifffel.exceptions import InputError, InputTypeError, message_of
 
 
@@ -39,7 +39,7 @@ class Batch:
 
     @property
     def like(self) -> Any:
-        """What has an entry for each row."""
+        """The arrays that have an entry for each row."""
         if self.X is not None or self.y is not None:
             return self.y if self.X is None else self.X
         groups = self.sensitive_features
@@ -68,26 +68,30 @@ class Batches(ABC):
         ``n_rows`` is how many there are, if that is known, for the ``bar``.
         """
 
+    def threads(self, n_jobs: int | None) -> int | None:
+        """The jobs to take for the work on one batch, of those that the caller asked for."""
+        return n_jobs
+
     @property
     def without_features(self) -> "Batches":
         """The same batches, which may lack features."""
         return self
 
     @property
-    def alone(self) -> Any:
-        """The one batch that is all there is, if it is at hand; else ``None``."""
+    def in_memory(self) -> Any:
+        """The rows, if they are one batch that is in memory; else ``None``."""
         return None
 
 
 class OneBatch(Batches):
-    """Rows that are all at hand, or what a function makes of them, once."""
+    """Rows that are all in memory, or what a function makes of them, once."""
 
     def __init__(self, batch: Any, function: Callable[[Any], Any] | None = None):
         self._batch, self._function = batch, function
 
     @cached_property
-    def alone(self) -> Any:
-        return self._batch if self._function is None else self._function(self._batch.alone)
+    def in_memory(self) -> Any:
+        return self._batch if self._function is None else self._function(self._batch.in_memory)
 
     def map(self, function: Callable[[Any], Any], budget: float = 0) -> "OneBatch":
         return OneBatch(self, function)
@@ -95,7 +99,7 @@ class OneBatch(Batches):
     def reduce(
         self, work: Callable[[Any], Any], merge: Callable[[Any, Any], Any], bar: Bar, n_rows: int | None = None
     ) -> Any:
-        return work(self.alone) if len(self.alone) else None
+        return work(self.in_memory) if len(self.in_memory) else None
 
 
 class LocalBatches(Batches):

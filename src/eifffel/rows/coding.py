@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_known, equal
+from eifffel._utils.validation import check_known, equal
 from eifffel.exceptions import parameter
 from eifffel.rows.batches import Batch
 from eifffel.rows.groups import Groups
@@ -61,7 +61,7 @@ class Rows:
         return replace(self, group=self.group[part], label=label, weight=self.weight[part])
 
     def join(self, other: "Rows") -> "Rows":
-        """Both, one after the other."""
+        """Return the rows of both, one after the other."""
         label = None if self.label is None or other.label is None else np.concatenate([self.label, other.label])
         group, weight = np.concatenate([self.group, other.group]), np.concatenate([self.weight, other.weight])
         return replace(self, group=group, label=label, weight=weight)
@@ -230,9 +230,9 @@ class Coding:
 
 
 def without_scale(favorable: np.ndarray, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts of which two are multiplied: sums of weights divided by a power of two, so that products are floats.
+    """Divide sums of weights by a power of two, so that the product of two of them does not overflow.
 
-    Counts of rows stay as they are. No ratio is changed by it.
+    Counts of rows stay as they are. No ratio changes.
     """
     if totals.dtype.kind != "f" or not totals.any():
         return favorable, totals
@@ -264,7 +264,7 @@ def spread_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
 
 
 def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale | None) -> tuple[np.ndarray, float]:
-    """The weights in whole units, and the unit; ``scale`` is that of all rows where these are some of more."""
+    """Return the weights in whole units, and the unit; ``scale`` is that of all rows, where these are some of them."""
     if sample_weight is None:
         return np.broadcast_to(np.int64(1), n_rows), 1
     weight = check_weight(sample_weight, n_rows, rows)

@@ -1,15 +1,14 @@
 """TableColumns: the columns of a table that are labels, groups, weights and features, by their names."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 import narwhals.stable.v1 as nw
 
-from eifffel._validation import listed
-from eifffel.ensembles import Around
+from eifffel._utils.validation import listed
 from eifffel.exceptions import InputError, parameter
 from eifffel.rows.batches import Batch
 
@@ -40,22 +39,13 @@ class Features:
     blanks_lost: bool = False
     made_up: bool = False
 
-    @classmethod
-    def of(cls, model: Any) -> "Features":
-        """Those of a model, with what stands around it."""
-        around = Around(model)
-        names, n_features, made_up = _known_names(around)
-        bases = type(around.ensemble).__mro__
-        lightgbm = any(base.__module__.partition(".")[0] == "lightgbm" for base in bases)
-        return cls(names, n_features, lightgbm and not around.transforms, made_up)
-
     @property
     def has_names(self) -> bool:
         """Whether somebody named the columns; names that a library made up say no more than places."""
         return bool(self.names) and not self.made_up
 
     def named(self, given: Sequence[str]) -> "Features":
-        """The same with the names that a caller gives to them; raises if the model knows others."""
+        """Return the features with the names that a caller gives to them; raises if the model knows other names."""
         if self.has_names and list(map(self._spelt, given)) != list(map(self._spelt, self.names)):
             raise InputError(
                 parameter("features")
@@ -117,7 +107,7 @@ class TableColumns:
     named : bool
         Whether a caller has named the features of a model that does not know their names.
     by_place : bool
-        Whether those of such a model may be taken as they stand in a table: only where the caller has it in hand.
+        Whether those of such a model may be taken as they stand in a table: only where the caller holds the table.
     """
 
     y: str | None
@@ -195,7 +185,7 @@ class TableColumns:
 
 
 def find_columns(
-    model: Any,
+    known: Features,
     y: Any,
     sensitive_features: Any,
     sample_weight: Any,
@@ -204,8 +194,8 @@ def find_columns(
 ) -> TableColumns | None:
     """The columns that y, sensitive_features and sample_weight name; ``None`` if they are columns themselves.
 
-    ``features`` names those of a model that does not know their names. Texts may be either where there is no ``y``:
-    they are names if the ``table``, if there is one, has such columns.
+    ``known`` are the features of the model, and ``features`` names them if it does not know their names. Texts may be
+    names or columns where there is no ``y``: they are names if the ``table``, if there is one, has such columns.
     """
     if not names_columns(y, sensitive_features, table):
         return None
@@ -214,7 +204,6 @@ def find_columns(
         raise ValueError(
             f"sample_weight must be the name of a column, as y and sensitive_features are, got {shown(sample_weight)}"
         )
-    known = Features.of(model)
     named = features is not None and not known.has_names
     if features is not None:
         taken = [name for name in features if name in (y, sample_weight)]
@@ -248,39 +237,6 @@ def check_features(features: Any, *given: Any) -> list[str] | None:
             "in y='hired', sensitive_features='sex'; where X is given by itself, give it with the model's columns"
         )
     return names
-
-
-def _known_names(around: Around) -> tuple[tuple[str, ...], int | None, bool]:
-    """What a model calls its columns, how many they are, if it knows, and whether a library made up the names."""
-    seen = list(_that_see_the_table(around))
-    for model in seen:
-        for attribute in ("feature_names_in_", "feature_names_"):  # CatBoost has the second
-            names = getattr(model, attribute, None)
-            if names is not None:
-                # scikit-learn has names of its caller's alone, digits or not.
-                prefixes = ("Column_",) if attribute == "feature_names_in_" else ("Column_", "")
-                return tuple(map(str, names)), len(names), _is_numbered(names, prefixes)
-        if not hasattr(model, "predict_proba") and hasattr(model, "num_feature"):  # LightGBM's Booster
-            names = model.feature_name()
-            return tuple(names), model.num_feature(), _is_numbered(names, ("Column_",))
-        if not hasattr(model, "predict_proba") and hasattr(model, "num_features"):  # XGBoost's
-            return tuple(model.feature_names or ()), model.num_features(), False
-    return (), next((model.n_features_in_ for model in seen if hasattr(model, "n_features_in_")), None), False
-
-
-def _is_numbered(names: Sequence[Any], prefixes: Sequence[str]) -> bool:
-    """Whether names are one of these prefixes and 0, 1, 2, ..."""
-    return any([str(name) for name in names] == [f"{prefix}{k}" for k in range(len(names))] for prefix in prefixes)
-
-
-def _that_see_the_table(around: Around) -> Iterator[Any]:
-    """A model and what is inside it, as far as the columns that reach it are those of the table."""
-    for layer in around.layers:
-        yield layer.model
-        if layer.before is not None:
-            yield layer.before
-            return
-    yield around.ensemble
 
 
 def _check_there(names: Sequence[str], columns: Sequence[Any]) -> None:

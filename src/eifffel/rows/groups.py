@@ -1,4 +1,4 @@
-"""Groups: who is told apart by sensitive_features, and who is compared with whom."""
+"""Groups: which groups sensitive_features makes, and which of them are compared."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from eifffel._validation import check_choice, check_known, listed, place
+from eifffel._utils.validation import check_choice, check_known, listed, place
 from eifffel.exceptions import InputError, parameter
-from eifffel.rows.few import find_secrets, in_span
 from eifffel.rows.sensitive import (
     DROP,
     ERROR,
@@ -26,10 +25,11 @@ from eifffel.rows.sensitive import (
     split_columns,
     with_unknown,
 )
+from eifffel.rows.small_counts import find_secrets, in_span
 
 EACH, INTERSECTION = "each", "intersection"
 COMBINE = (EACH, INTERSECTION)
-# More are numbers rather than groups.
+# A column of more values holds numbers rather than groups.
 MOST_GROUPS = 50
 
 
@@ -40,7 +40,7 @@ class Attribute:
     Attributes
     ----------
     name : str
-        Empty where nobody said it.
+        Empty where it has no name.
     values : tuple
     members : ndarray of shape (n_values, n_groups)
         Which of the `Groups` have each value.
@@ -54,7 +54,7 @@ class Attribute:
     privileged: int | None
 
     def reversed(self) -> "Attribute":
-        """The same with its values in the opposite order."""
+        """Return the attribute with its values in the opposite order."""
         privileged = None if self.privileged is None else len(self.values) - 1 - self.privileged
         return Attribute(self.name, self.values[::-1], self.members[::-1], privileged)
 
@@ -70,7 +70,7 @@ class Groups:
     columns : tuple of tuples
         The values of each column.
     names : tuple of str
-        What the columns are called, empty where nobody said it.
+        What the columns are called, empty where they have no name.
     combine : str
         Whether people are compared by each column in turn or by all of them at once.
     missing : str
@@ -116,12 +116,12 @@ class Groups:
 
     @property
     def name(self) -> str:
-        """What they are groups of; empty where nobody said it."""
+        """What they are groups of; empty where it has no name."""
         return " x ".join(self.names)
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
-        """The values of all attributes in words: whoever is compared with somebody."""
+        """The values of all attributes in words: those that are compared with each other."""
         several = len(self.attributes) > 1
         return tuple(
             f"{attribute.name} {show_group(value)}" if several else show_group(value)
@@ -131,41 +131,41 @@ class Groups:
 
     @cached_property
     def attribute_of(self) -> np.ndarray:
-        """The place of the attribute whose value each of them is."""
+        """The place of the attribute that each of the `compared` values belongs to."""
         return np.repeat(np.arange(len(self.attributes)), [len(attribute.values) for attribute in self.attributes])
 
     def count_compared(self, counts: np.ndarray) -> np.ndarray:
-        """Counts of groups, shape (..., n_groups, n_labels) -> counts of those that are compared."""
+        """Turn counts of groups, shape (..., n_groups, n_labels), into counts of the `compared` values."""
         members = np.concatenate([attribute.members for attribute in self.attributes])
         return np.einsum("vg,...gl->...vl", members.astype(counts.dtype), counts)
 
     def count_people(self, n_rows: np.ndarray) -> np.ndarray:
-        """How many people there are of each that is compared, from how many there are of each group."""
+        """Return how many people have each of the `compared` values, given how many are in each group."""
         return self.count_compared(n_rows[:, None])[:, 0]
 
     def find_described(self, n_rows: np.ndarray) -> np.ndarray:
-        """Which groups are described where others read it, by how many people there are of each.
+        """Return which groups are described in reports and records, given how many people are in each.
 
-        Nobody is who shares a value that is compared with fewer than ten others, nor who could be told from sums over
-        values, as where all but a few of those of one value are all those of another. Such people are in no sum either:
-        what is told is of the others alone, and nothing of those few can be reckoned from it.
+        A group is left out if fewer than ten people share one of its `compared` values, or if sums over values would
+        reveal so few, as where all but a few people of one value are all people of another. Such people are in no sum
+        either: what is reported covers the others only, and nothing about those few can be computed from it.
         """
         return self._leave_out(n_rows[:, None], n_rows > 0)
 
     def find_labelled(self, totals: np.ndarray, described: np.ndarray) -> np.ndarray:
-        """Of these groups those whose labels are told, by how many people have each label, shape (n_groups, n_labels).
+        """Return which of these groups have their labels reported; ``totals`` has shape (n_groups, n_labels).
 
-        Not those of a value that is compared of which some, and fewer than ten, people have one of the labels.
+        A group is left out if some people of one of its `compared` values have a label, and they are fewer than ten.
         """
         return self._leave_out(totals, described)
 
     def _leave_out(self, people: np.ndarray, groups: np.ndarray) -> np.ndarray:
-        """Those groups of which, in each column of ``people``, no fewer than ten can be told from sums over values."""
+        """Leave out groups until, in each column of ``people``, sums over values reveal no set of fewer than ten."""
         margins = np.concatenate([attribute.members for attribute in self.attributes])
         while True:
             known = np.zeros(len(groups), bool)
             for size in (people * groups[:, None]).T:
-                # It is seen which combinations nobody has.
+                # Readers can see which combinations nobody has.
                 sums = np.concatenate([margins, np.eye(len(size), dtype=bool)[size == 0]])
                 secret = find_secrets(margins, size)
                 known |= secret[in_span(sums, secret)].any(axis=0)
@@ -174,7 +174,7 @@ class Groups:
             groups = groups & ~known
 
     def encode(self, sensitive_features: Any, X: Any, *, rows: str) -> tuple[np.ndarray, np.ndarray | None]:
-        """The group of each row as an index, and which rows have one, ``None`` if all; ``rows`` names them in errors.
+        """Return the index of each row's group, and which rows have one, ``None`` if all do; ``rows`` names them.
 
         Not every group need have a row.
         """
@@ -182,13 +182,13 @@ class Groups:
         return self.encode_read(self.match_columns(read, rows))
 
     def match_columns(self, read: list[ReadColumn], rows: str) -> list[ReadColumn]:
-        """Columns that were read, in the order of these groups; raises if they are others, or hold other values."""
+        """Return columns in the order of these groups; raises if they are other columns, or hold other values."""
         matched = [column for _, column in self._match([(column.values.name, column) for column in read], rows)]
         self.check_values([column.values for column in matched], rows)
         return matched
 
     def encode_read(self, read: list[ReadColumn]) -> tuple[np.ndarray, np.ndarray | None]:
-        """The same of columns that were read, and hold no values but those of these groups."""
+        """Encode columns that `match_columns` returned; see `encode`."""
         n_rows = len(read[0].gaps)
         code, known = np.zeros(n_rows, np.uint8), np.ones(n_rows, bool)
         for (_, found, gaps), values in zip(read, self.columns, strict=True):
@@ -210,7 +210,7 @@ class Groups:
             check_known(what, with_unknown(column, self.missing), values, "the groups", find=find_value)
 
     def _match(self, given: list[Tagged], rows: str) -> list[Tagged]:
-        """The columns that were given, in the order of these groups; of one, whatever its name."""
+        """Return the given columns in the order of these groups; a single one may have any name."""
         if len(given) != len(self.columns):
             raise ValueError(
                 f"sensitive_features of {rows} has {len(given)} columns, and the groups are of {len(self.columns)}: "
@@ -225,7 +225,7 @@ class Groups:
         return match_names(given, self.names)
 
     def find_privileged(self, privileged: Any) -> "Groups":
-        """The same groups with those privileged that a caller names: one, or one for each attribute by its name."""
+        """Return the groups with the privileged ones that a caller names: one, or one for each attribute by name."""
         if privileged is None:
             return self
         if not isinstance(privileged, Mapping):
@@ -265,8 +265,8 @@ def read_groups(
 ) -> Groups:
     """The groups of rows, each column's values sorted; see `eifffel.trace_path` for the parameters.
 
-    ``also`` are groups of other rows. Of an attribute of more than two values some may be seen there alone; of two, a
-    third is a mistake, and is refused where those rows are encoded.
+    ``also`` are groups of other rows. Where an attribute has more than two values, some may occur only there; where it
+    has two, a third is a mistake, and is refused where those rows are encoded.
     """
     check_choice("missing", missing, MISSING)
 
@@ -315,7 +315,7 @@ def make_groups(
 
 
 def check_few(columns: list[ColumnValues], n_groups: int) -> None:
-    """Raise if these columns have more groups than can be told apart."""
+    """Raise if these columns have more groups than can be counted."""
     if n_groups > MOST_GROUPS:
         of = f" in all combinations of {listed([column.name for column in columns])}" if len(columns) > 1 else ""
         raise ValueError(

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
-from eifffel._validation import check_known, equal, listed, place, read_column
+from eifffel._utils.validation import check_known, equal, listed, place, read_column
 from eifffel.exceptions import InputError, parameter
 
 # What several labels may come in.
@@ -79,13 +79,13 @@ class LabelSets(NamedTuple):
         return cls(*(tuple(sorted(set(labels), key=str)) for labels in (good, bad)))
 
     def join(self, name: str, y: Any) -> np.ndarray:
-        """1 where a label is good, else 0; none may be unknown."""
+        """Return 1 where a label is good, else 0; none may be unknown."""
         values, distinct, _ = read_column(name, y)
         self.check(name, distinct)
         return self.code(values)
 
     def code(self, labels: np.ndarray) -> np.ndarray:
-        """1 where a label is good, else 0."""
+        """Return 1 where a label is good, else 0."""
         return np.isin(labels, list(self.good)).astype(np.uint8)
 
     def check(self, name: str, labels: Sequence[Any], find: Callable[[Any], str] | None = None) -> None:
@@ -96,7 +96,7 @@ class LabelSets(NamedTuple):
 def find_label_sets(name: str, labels: Sequence[Any], good: frozenset[Any], also: Sequence[Any] = ()) -> LabelSets:
     """Which of the ``labels`` are good and which are not; each good one must occur, so that none is misspelt.
 
-    ``also`` are labels of other rows, where some of the others may be seen alone.
+    ``also`` are labels of other rows; some of the other labels may occur only there.
     """
     unknown = [label for label in good if not any(equal(label, value) for value in labels)]
     if unknown:

@@ -5,8 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from eifffel._optional import import_optional
-from eifffel._validation import check_names
+from eifffel._utils.optional import import_optional
+from eifffel._utils.validation import check_names
 from eifffel.exceptions import first_line
 from eifffel.rows.batches import Batch, LocalBatches
 from eifffel.rows.columns import TableColumns
@@ -16,7 +16,7 @@ ROWS_PER_BATCH = 1 << 17
 
 
 def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
-    """Files, or those of a folder, in the order of their names; what is wrong with one is told before any is read."""
+    """Read files, or those of a folder, in the order of their names; a fault in one is raised before any is read."""
     modules = ("pyarrow", "pyarrow.dataset", "pyarrow.parquet")
     arrow, dataset_of, parquet = (import_optional(name, "reading Parquet files needs") for name in modules)
     import_optional("pandas", "reading Parquet files needs")
@@ -24,7 +24,7 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
         if ":/" in str(path):
             raise ValueError(
                 f"{path} is elsewhere, and files are read from this machine; give a function that reads them in "
-                "batches, or use eifffel.dask"
+                "batches, or a Dask data frame, as dask.dataframe.read_parquet does"
             )
         if not path.exists():
             raise FileNotFoundError(f"there is no file or folder {path}")
@@ -33,7 +33,7 @@ def read_parquet(paths: Sequence[Path], named: TableColumns) -> LocalBatches:
         given = paths[0] if len(paths) == 1 else [str(path) for path in paths]
         dataset = dataset_of.dataset(given, format="parquet", partitioning="hive")
     except arrow.ArrowInvalid as error:
-        with suppress(arrow.ArrowInvalid):  # what cannot be read is told below
+        with suppress(arrow.ArrowInvalid):  # what cannot be read is raised below
             for file in _list_files(paths):
                 check_names(str(file), parquet.read_schema(file).names)
         raise ValueError(
@@ -106,7 +106,7 @@ def _common_field(name: str, files: Sequence[Any], schema: Any, arrow: Any) -> A
     types = list(dict.fromkeys(type_ for _, type_ in found))
     if len(types) < 2:
         return arrow.field(name, types[0] if types else schema.field(name).type)
-    kinds = {_kind(type_, arrow.types): (file, type_) for file, type_ in reversed(found)}
+    kinds = {_type_of_values(type_, arrow.types): (file, type_) for file, type_ in reversed(found)}
     if len(kinds) > 1:
         (one, (file, _)), (other, _) = list(kinds.items())[:2]
         raise ValueError(f"{file.path} has the column {name!r} as {one}, and other files as {other}; make them alike")
@@ -116,7 +116,7 @@ def _common_field(name: str, files: Sequence[Any], schema: Any, arrow: Any) -> A
     return arrow.field(name, arrow.string() if "text" in kinds else types[0])
 
 
-def _kind(type_: Any, types: Any) -> str:
+def _type_of_values(type_: Any, types: Any) -> str:
     if types.is_dictionary(type_):
         type_ = type_.value_type
     if types.is_integer(type_) or types.is_floating(type_) or types.is_decimal(type_):

@@ -1,38 +1,49 @@
-"""What callers give for X, y and sensitive_features -> batches of rows: all at hand, one after another, or in files."""
+"""What callers give for X, y and sensitive_features -> batches of rows: in memory, one by one, in files, or of Dask."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eifffel._validation import check_select_on, check_table
+from eifffel._utils.validation import check_in_memory, check_select_on, check_table, is_dask
 from eifffel.rows.batches import Batch, Batches, LocalBatches, OneBatch, do_named
-from eifffel.rows.columns import TableColumns, find_columns, shown
+from eifffel.rows.columns import Features, TableColumns, find_columns, shown
+from eifffel.rows.dask import read_partitions
 from eifffel.rows.parquet import read_parquet
 
-FORMS = (
+ROW_FORMS = (
     "Give rows as an array or a data frame, with y and sensitive_features beside it; a Parquet file, a list of them or "
-    "a folder, with y and sensitive_features as names of columns; or batches, as a list or a function that gives them: "
-    "data frames, with names of columns, or tuples (X, y, sensitive_features), with neither"
+    "a folder, with y and sensitive_features as names of columns; batches, as a list or a function that gives them: "
+    "data frames, with names of columns, or tuples (X, y, sensitive_features), with neither; or Dask collections, or a "
+    "Dask data frame with names of columns"
 )
 
 
 def read_rows(
-    model: Any,
+    known: Features,
     X: Any,
     y: Any,
     sensitive_features: Any,
     sample_weight: Any = None,
     *,
     features: list[str] | None = None,
-    what: str = "X",
+    of: str = "",
 ) -> Batches:
-    """Rows in batches, whichever way they were given; see `FORMS`.
+    """Rows in batches, whichever way they were given; see `ROW_FORMS`.
 
-    ``features`` names the columns of a model that does not know their names, and ``what`` names ``X`` in errors.
+    ``known`` are the features of the model, ``features`` names them if it does not know their names, and ``of`` says
+    in errors which rows these are, as in "X of select_on".
     """
+    if is_dask(X):
+        return read_partitions(known, X, y, sensitive_features, sample_weight, features=features, of=of)
+    given = {"y": y, "sensitive_features": sensitive_features, "sample_weight": sample_weight}
+    for name, column in given.items():
+        for part in column.values() if isinstance(column, Mapping) else [column]:
+            if is_dask(part):
+                check_in_memory(f"{name}{of}", part)
+    what = f"X{of}"
     check_table(X, what)
-    named = find_columns(model, y, sensitive_features, sample_weight, features, X if _is_table(X) else None)
+    named = find_columns(known, y, sensitive_features, sample_weight, features, X if _is_table(X) else None)
     files = [X] if isinstance(X, str | os.PathLike) else X
     if isinstance(files, list | tuple) and files and all(isinstance(path, str | os.PathLike) for path in files):
         if named is None:
@@ -58,11 +69,11 @@ def read_rows(
     return OneBatch(Batch(X, y, sensitive_features, sample_weight))
 
 
-def read_selection(model: Any, select_on: Any, features: list[str] | None = None) -> Batches | None:
+def read_selection(known: Features, select_on: Any, features: list[str] | None = None) -> Batches | None:
     """The selection rows in batches; ``None`` if there are none."""
     if select_on is None:
         return None
-    return read_rows(model, *check_select_on(select_on), features=features, what="X of select_on")
+    return read_rows(known, *check_select_on(select_on), features=features, of=" of select_on")
 
 
 def _is_table(X: Any) -> bool:
@@ -74,7 +85,7 @@ def _read_batches(read: Callable[[], Any], named: TableColumns | None) -> LocalB
     def batches() -> Iterator[Batch]:
         given = read()
         if not isinstance(given, Iterable):
-            raise TypeError(f"X gives a {type(given).__name__}, which has no batches. {FORMS}")
+            raise TypeError(f"X gives a {type(given).__name__}, which has no batches. {ROW_FORMS}")
         for number, batch in enumerate(given, start=1):
             where = f"batch {number}"
             if named is not None:

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from eifffel._validation import (
+from eifffel._utils.validation import (
     check_aligned,
-    check_at_hand,
+    check_in_memory,
     check_length,
     check_names,
     column_names,
@@ -70,7 +70,7 @@ def read_columns(
     check_aligned([*beside, *named])
     read = []
     for (name, _), (what, column) in zip(columns, named, strict=True):
-        found, distinct, gaps = _read(what, column, missing)
+        found, distinct, gaps = _read_group_column(what, column, missing)
         check_length(what, gaps, _num_samples(X))
         read.append(ReadColumn(ColumnValues(name, distinct, bool(gaps.any())), found, gaps))
     return read
@@ -117,7 +117,7 @@ def split_columns(sensitive_features: Any) -> list[tuple[str, Any]]:
     if isinstance(sensitive_features, Mapping):
         columns = [(str(name), _keep_tuples(column)) for name, column in sensitive_features.items()]
     else:
-        check_at_hand("sensitive_features", sensitive_features)
+        check_in_memory("sensitive_features", sensitive_features)
         check_names("sensitive_features", column_names(sensitive_features))
         frame = nw.from_native(sensitive_features, eager_only=True, allow_series=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
@@ -150,7 +150,7 @@ def set_group_index(sensitive_features: Any, beside: Sequence[Any]) -> Any:
 
 
 def name_columns(columns: list[tuple[str, Any]], rows: str | None = None) -> list[tuple[str, Any]]:
-    """The same columns by what they are called in errors."""
+    """Return the columns with what they are called in errors."""
     what = "sensitive_features" if rows is None else f"sensitive_features of {rows}"
     return [(name_column(what, name), column) for name, column in columns]
 
@@ -179,7 +179,7 @@ def _as_array(rows: Any) -> np.ndarray:
     return table
 
 
-def _read(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], np.ndarray]:
+def _read_group_column(what: str, column: Any, missing: str) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """What `read_column` gives of a column of groups; bands of numbers, as pandas cuts them, by their names.
 
     Tuples are of plain values, as what is stored must be.

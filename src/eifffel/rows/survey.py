@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eifffel._parallel import Bar
-from eifffel._validation import check_at_hand, check_length, read_column, sort_values
+from eifffel._utils.parallel import Bar
+from eifffel._utils.validation import check_in_memory, check_length, read_column, sort_values
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.groups import INTERSECTION, Groups, check_few, look_up
 from eifffel.rows.labels import check_two_labels
@@ -70,7 +70,7 @@ class WeightScale(NamedTuple):
     def check(self, rows: str) -> None:
         """Raise if no weight is above 0, or if they are too far apart or too large to be counted.
 
-        Each must be counted to within a thousandth of itself, for a group may have no others; those that one unit
+        Each must be counted to within a thousandth of itself, since a group may have no others; those that one unit
         divides are counted as they are.
         """
         what = f"sample_weight of {rows}"
@@ -124,7 +124,7 @@ class Survey:
         return f" (in {where})" if where else ""
 
     def join(self, other: "Survey") -> "Survey":
-        """That of both."""
+        """Return the survey of both together."""
         if (self.labels is None) != (other.labels is None):
             raise ValueError("some batches have y and others have none; give it for all of them")
         if (self.scale is None) != (other.scale is None):
@@ -179,7 +179,7 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
         found, labels = read.labels
         if len(labels) > MOST_LABELS:
             check_two_labels(labels, sets=True)
-        cell = cell * len(labels) + _place(found, labels)
+        cell = cell * len(labels) + _positions_among(found, labels)
     named = [(group, label) for group in groups for label in (labels or [None])]
     n_of_cell = np.bincount(cell[counts], minlength=len(named)).tolist()
     return Survey(
@@ -223,7 +223,7 @@ def read_batch(batch: Batch, missing: str, rows: str) -> ReadBatch:
 
 def check_weight(sample_weight: Any, n_rows: int, rows: str) -> np.ndarray:
     """Sample weights as numbers, one per row."""
-    check_at_hand(f"sample_weight of {rows}", sample_weight)
+    check_in_memory(f"sample_weight of {rows}", sample_weight)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
@@ -246,7 +246,7 @@ def common_divisor(weight: np.ndarray) -> float:
     return float(np.ldexp(float(np.gcd.reduce(whole // power)), least))
 
 
-def _place(found: np.ndarray, values: list[Any]) -> np.ndarray:
+def _positions_among(found: np.ndarray, values: list[Any]) -> np.ndarray:
     """Where each of the values that were found stands among the sorted ones."""
     if found.dtype.kind in "biufc":
         return np.searchsorted(np.array(values, found.dtype), found)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
-from eifffel._validation import check_choice
+from eifffel._utils.validation import check_choice
 from eifffel.constraints import Constraint
 from eifffel.ensembles import AveragedView, EnsembleView
 from eifffel.exceptions import UnsupportedModelError, parameter
@@ -32,15 +32,16 @@ class Strategy:
     Attributes
     ----------
     order : callable
-        ``order(view, scored, counts, constraint, *, direction, draw, draw_ahead, n_jobs) -> EditOrder``, where
+        ``order(view, scored, counts, constraint, *, direction, draw, draw_selection_sample, n_jobs)`` gives an
+        `EditOrder`, where
 
         - ``view``, an `EnsembleView`, is the model;
         - ``scored``, `RowsInLeaves`, are the scoring rows in their leaves, and ``counts``, `LeafCounts`, how many of
           each group and label are in each leaf;
         - ``constraint``, a `Constraint`, is what is to be bounded, and ``direction`` which way decisions may change;
-        - ``draw()`` draws a sample of the scoring rows, as `PlacedRows`, and ``draw_ahead()`` one of the rows that
-          steps will be measured on, whose groups and labels are not for it to see; ``draw_ahead`` is ``None`` where
-          these are the same.
+        - ``draw()`` draws a sample of the scoring rows, as `PlacedRows`, and ``draw_selection_sample()`` one of the
+          rows that steps will be measured on, whose groups and labels it must not see; the latter is ``None``
+          where these are the same.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
 
@@ -69,7 +70,7 @@ class Strategy:
 
 
 def by_score(order: Callable[..., FlipOrder]) -> Strategy:
-    """A strategy that sees nothing but the scores of the leaves.
+    """Make a strategy that sees only the scores of the leaves.
 
     It works with any number of groups, with every constraint, and upwards only.
 
@@ -130,13 +131,13 @@ def _by_sample(
     constraint: Constraint,
     *,
     draw: Callable[[], PlacedRows],
-    draw_ahead: Callable[[], PlacedRows | None] | None = None,
+    draw_selection_sample: Callable[[], PlacedRows | None] | None = None,
     **others: Any,
 ) -> ShiftOrder:
-    """A sample of the rows is enough to fit a direction."""
+    """Fit the direction of a shift to a sample of the rows, which is enough."""
     several = len(constraint.pairs) > 1
-    ahead = draw_ahead() if several and draw_ahead is not None else None
-    return order_shift(view, draw(), constraint, ahead=ahead, **others)
+    selection_sample = draw_selection_sample() if several and draw_selection_sample is not None else None
+    return order_shift(view, draw(), constraint, selection_sample=selection_sample, **others)
 
 
 STRATEGIES: dict[str, Strategy] = {

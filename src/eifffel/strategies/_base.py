@@ -9,7 +9,7 @@ import numpy as np
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows
 
-# Which way decisions may change; up is from unfavourable to favourable alone.
+# Which way decisions may change; up is only from unfavourable to favourable.
 ANY, UP = "any", "up"
 DIRECTIONS = (ANY, UP)
 
@@ -19,9 +19,9 @@ class EditOrder(ABC):
 
     A kind of edit derives from it and says what is abstract here: `safest`, `positions`, `leaves_at`, `step_of`,
     `edit`, `outcomes` and `replay`. What it holds is stored with a path; its type must be in
-    `eifffel.storage.TRUSTED_TYPES`, or be named, to be loaded, and `eifffel.loaded.CHECKS` says what must hold of it
-    then. Leaves are numbered over the whole ensemble, as an `EnsembleView` has them. The model that `edit` makes must
-    decide as `replay` counts: `FairnessPath.model_at` checks it.
+    `eifffel.edits.storage.TRUSTED_TYPES`, or be named, to be loaded, and `eifffel.edits.file_checks.CHECKS` says what
+    must hold of it then. Leaves are numbered over the whole ensemble, as an `EnsembleView` has them. The model that
+    `edit` makes must decide as `replay` counts: `FairnessPath.model_at` checks it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class EditOrder(ABC):
     score: np.ndarray
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is stored: nothing that follows from the rest, and could say otherwise in a file."""
+        """Return what is stored: nothing that follows from the rest, and could contradict it in a file."""
         derived = {name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)}
         return {name: value for name, value in vars(self).items() if name not in derived}
 
@@ -58,11 +58,11 @@ class EditOrder(ABC):
     @property
     @abstractmethod
     def positions(self) -> np.ndarray:
-        """How far each step is from the model as it came, shape (n_steps + 1,)."""
+        """How far each step is from the original model, shape (n_steps + 1,)."""
 
     @property
     def n_steps(self) -> int:
-        """Steps after step 0, the model as it came."""
+        """Steps after step 0, the original model."""
         return len(self.positions) - 1
 
     def on_rows(
@@ -89,10 +89,10 @@ class EditOrder(ABC):
 
     @abstractmethod
     def leaves_at(self, step: int) -> np.ndarray:
-        """The leaves that differ from the model as it came, the first edited or most changed first."""
+        """The leaves that differ from the original model, the first edited or most changed first."""
 
     def n_edited(self, step: int) -> int:
-        """How many leaves that are."""
+        """How many leaves differ from the original model at a step."""
         return len(self.leaves_at(step))
 
     @abstractmethod
@@ -114,7 +114,7 @@ class EditOrder(ABC):
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         """Rows decided favourably after each step, in units, shape (n_steps + 1, n_groups, n_labels).
 
-        Entry 0 is the model as it came. Additive over rows.
+        Entry 0 is the original model. Additive over rows.
         """
 
 

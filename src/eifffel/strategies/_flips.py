@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from eifffel import _kernels
-from eifffel._parallel import run_threads, split_evenly
+from eifffel._utils.parallel import run_threads, split_evenly
 from eifffel.ensembles import AveragedView, EnsembleView
+from eifffel.kernels import leaf_kernels
 from eifffel.leaves.placing import PlacedRows
 from eifffel.leaves.scoring import LeafScores, TreeFlips
 from eifffel.strategies._base import EditOrder, cumulate
@@ -90,7 +90,7 @@ class FlipOrder(EditOrder):
 
         def changes_of(part: slice) -> np.ndarray:
             changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
-            _kernels.replay(
+            leaf_kernels.replay(
                 index,
                 part.start,
                 part.stop,

@@ -1,12 +1,12 @@
 """Shifting leaves: every leaf moves along one direction, by lambda times as much.
 
-``v -> v - lambda * d``, where the direction ``d`` is fitted so that the sum of it over the leaves of a row foretells
+``v -> v - lambda * d``, where the direction ``d`` is fitted so that the sum of it over the leaves of a row predicts
 the weight of that row in what is bounded. A row's score is then linear in lambda, and its decision changes at most
 once, at a lambda that is known: sorting those gives the whole path. This is the plug-in form of the optimal group-blind
 rule (Menon and Williamson 2018), written into leaves.
 
-Of one difference of two rates the weights are known: one over the share of each side, and its sign. Of several they
-are not, and `_weighing` finds them.
+For one difference of two rates the weights are known: one over the share of each side, with its sign. For several
+they are not, and `_weighing` finds them.
 """
 
 from collections.abc import Iterator
@@ -17,29 +17,29 @@ from itertools import pairwise
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from eifffel import _kernels
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
+from eifffel.kernels import leaf_kernels
 from eifffel.leaves.placing import PlacedRows
-from eifffel.rows.kinds import MOST_KINDS
+from eifffel.rows.hashing import MOST_HASHES
 from eifffel.strategies._base import ANY, UP, EditOrder, cumulate
 from eifffel.strategies._least_squares import DAMPING, ITERATIONS, LeastSquares
-from eifffel.strategies._weighing import weigh_cells, weigh_rows
+from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 
-# Where leaves must stay fractions: by what all may have to be scaled where the scoring rows show no discrimination; how
-# often the bounds that follow are drawn anew, and steps within them each time.
+# Where leaves must stay fractions: the factor by which all may have to be scaled where the scoring rows show no
+# discrimination; how many times the bounds that follow are drawn again, and how many steps are made within them.
 SCALE = 0.7
 ROUNDS = 2
 BOUNDED_ITERATIONS = 15
-# Steps within the bound that nothing is taken off.
+# Steps within the bound that nothing is taken off any leaf.
 UP_ITERATIONS = 40
 # A row that the direction pulls less than this, relative to the most that it could pull one, makes no step.
 NO_PULL = 1e-10
 # Steps at which the model itself may have to be asked about rows near its cut-off, and such rows at once.
 MOST_ASKED = 100
-PAIRS_AT_ONCE = 10_000_000
-# Steps where not all rows are at hand, whose crossings would make more.
+ROWS_ASKED_AT_ONCE = 10_000_000
+# Steps where not all rows are in memory, whose crossings would make more.
 GRID = 10_000
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
@@ -56,9 +56,9 @@ class ShiftOrder(EditOrder):
     reach : ndarray of shape (n_steps + 1,)
         Lambda at each step, 0 at step 0.
     target : ndarray of shape (n_groups, 2)
-        The weight of a row in what is bounded, by its group and label, which the direction foretells.
+        The weight of a row in what is bounded, by its group and label, which the direction predicts.
     aim : float
-        The lambda at which all differences should be least; infinite where there is one, which falls on and on.
+        The lambda at which all differences should be least; infinite for one difference, which falls ever further.
 
     See Also
     --------
@@ -101,10 +101,10 @@ class ShiftOrder(EditOrder):
         return replace(self, reach=reach)
 
     def _ask_less(self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies) -> np.ndarray:
-        """The same steps without some of those at which the model must be asked about rows, if these are many."""
+        """Return the steps without some of those at which the model must be asked about rows, if these are many."""
         begin, end = _steps_within(reach, start, pull, *near.limits)
         n_asked = np.zeros(len(reach) + 1, np.int64)
-        for low, high in _without(begin, end, *_steps_within(reach, start, pull, *near.tie_limits)):
+        for low, high in _cut_out(begin, end, *_steps_within(reach, start, pull, *near.tie_limits)):
             np.add.at(n_asked, low, 1)
             np.add.at(n_asked, high, -1)
         asked = np.flatnonzero(np.cumsum(n_asked[:-1]))
@@ -116,7 +116,7 @@ class ShiftOrder(EditOrder):
         return reach[kept]
 
     def review(self, view: EnsembleView, placed: PlacedRows) -> None:
-        if np.isfinite(self.aim):  # what is foretold of several differences is how people are weighed, not a group
+        if np.isfinite(self.aim):  # for several differences the pull predicts how people are weighed, not a group
             return
         rows = placed.rows
         pull = view.sum_leaves(placed.index, self.score)
@@ -124,6 +124,7 @@ class ShiftOrder(EditOrder):
         weight = np.abs(target) * rows.weight
         if not all(weight[side].any() for side in (target > 0, target < 0)):
             return
+        # P(pull_a > pull_b) of a pair with target_a > 0 > target_b, ties counted half, pairs weighed by w |target|
         distinct = roc_auc_score(target > 0, pull, sample_weight=weight)
         if distinct < DISTINCT:
             warn_caller(
@@ -164,7 +165,7 @@ class ShiftOrder(EditOrder):
         begin, end = _steps_within(self.reach, start, pull, *near.limits)
         between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
-        _kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
+        leaf_kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
         self._count_near(view, placed, start, pull, near, between, begin, end, changes)
         return cumulate([changes], rows.n_labels)
 
@@ -186,7 +187,7 @@ class ShiftOrder(EditOrder):
         tie_begin, tie_end = _steps_within(self.reach, start[some], pull[some], *ties)
         cell, weight = placed.rows.cell, placed.rows.weight
         last = changes.shape[1] - 1
-        for low, high in _without(begin[some], end[some], tie_begin, tie_end):
+        for low, high in _cut_out(begin[some], end[some], tie_begin, tie_end):
             for part in _blocks(high - low):
                 row = np.repeat(some[part], high[part] - low[part])
                 step = _count_up(low[part], high[part])
@@ -199,14 +200,15 @@ class ShiftOrder(EditOrder):
                 np.add.at(changes, (cell[row[on]], step[on] + 1), -more[on])
 
     def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """The score of each row and what lambda takes off it: ``start - lambda * pull``."""
+        """Return the score of each row and what lambda takes off it: ``start - lambda * pull``."""
+        # start_i = bias + sum over the leaves of i of their scores, pull_i = sum over the leaves of i of d
         return view.row_scores(index, n_jobs=n_jobs), view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
 
 def _steps_within(
     reach: np.ndarray, start: np.ndarray, pull: np.ndarray, rounding: float | np.ndarray, growth: float | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The steps from 1 on at which ``start - lambda * pull`` is within ``rounding + lambda * growth`` of 0.
+    """Return the steps from 1 on at which ``start - lambda * pull`` is within ``rounding + lambda * growth`` of 0.
 
     They follow each other: the first of them, and the one after the last.
     """
@@ -224,24 +226,24 @@ def _steps_within(
     return begin, np.maximum(np.searchsorted(reach, high, side="right"), begin)
 
 
-def _without(
+def _cut_out(
     begin: np.ndarray, end: np.ndarray, inner_begin: np.ndarray, inner_end: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """What is left of stretches of steps, before and after those in them."""
+    """Return what is left of stretches of steps before and after the inner ones."""
     inner_begin, inner_end = (np.clip(step, begin, end) for step in (inner_begin, inner_end))
     return (begin, inner_begin), (inner_end, end)
 
 
 def _blocks(sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """The places of those that have a size, in blocks of about so many that they fit into memory."""
+    """Yield the places of those that have a size, in blocks that fit into memory."""
     places = np.flatnonzero(sizes)
-    block = np.cumsum(sizes[places]) // PAIRS_AT_ONCE
+    block = np.cumsum(sizes[places]) // ROWS_ASKED_AT_ONCE
     for begin, end in pairwise([*np.flatnonzero(np.diff(block, prepend=-1)), len(places)]):
         yield places[begin:end]
 
 
 def _count_up(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """From each ``low`` up to below ``high``, one after another."""
+    """Return the numbers from each ``low`` up to below its ``high``, one range after another."""
     sizes = high - low
     ends = np.cumsum(sizes)
     return np.arange(ends[-1]) - np.repeat(ends - sizes, sizes) + np.repeat(low, sizes)
@@ -250,11 +252,14 @@ def _count_up(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 def _between_crossings(
     start: np.ndarray, pull: np.ndarray, moved: np.ndarray, rounding: float, growth: float
 ) -> np.ndarray:
-    """Lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
+    """Return lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
 
     Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
     either way. Where such stretches overlap there is no step.
     """
+    # |start - lambda pull| <= rounding + lambda growth, with toward = start sign(pull) and size = |pull|, from
+    #   low = (toward - rounding) / (size + growth)  to  high = (toward + rounding) / (size - growth)
+    # In order of low, a step is at (max of all high before + next low) / 2 where the former is the smaller.
     moved = moved & (np.abs(pull) > 2 * growth)
     toward, size = start[moved] * np.sign(pull[moved]), np.abs(pull[moved])
     low, high = (toward - rounding) / (size + growth), (toward + rounding) / (size - growth)
@@ -273,10 +278,10 @@ def order_shift(
     constraint: Constraint,
     *,
     direction: str = ANY,
-    ahead: PlacedRows | None = None,
+    selection_sample: PlacedRows | None = None,
     n_jobs: int | None = None,
 ) -> ShiftOrder:
-    """The direction for these rows; its steps come from the rows it is put `on_rows` of.
+    """Fit the direction to these rows; its steps come from the rows that `on_rows` is given.
 
     Leaves that hold fractions are bounded: at the lambda at which these rows show no discrimination, scaling by `SCALE`
     brings each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
@@ -289,9 +294,9 @@ def order_shift(
     constraint : Constraint
         What is to be bounded.
     direction : {"any", "up"}
-        ``"up"`` takes nothing off any leaf. It is fitted so: where leaves correct each other, as in boosted ensembles,
-        the free direction with its positive part left out would spoil many decisions.
-    ahead : PlacedRows, optional
+        ``"up"`` takes nothing off any leaf. The fit is restricted to that: where leaves correct each other, as in
+        boosted ensembles, the free direction with its positive part left out would spoil many decisions.
+    selection_sample : PlacedRows, optional
         The rows that steps will be measured on, if they are others: the scores that the model gives them tell how sure
         it is of people whom it has not seen. Where their features give the group away, several groups are then weighed
         to suit these very people, who can no longer certify a bound.
@@ -301,7 +306,7 @@ def order_shift(
     Returns
     -------
     ShiftOrder
-        With step 0 alone.
+        With step 0 only.
 
     Examples
     --------
@@ -312,16 +317,17 @@ def order_shift(
     >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
     >>> tree = DecisionTreeClassifier().fit(age, paid)
     >>> path, view = trace_path(tree, age, paid, sensitive_features=sex), view_ensemble(tree)
-    >>> placed = PlacedRows(age, view.apply(view.check_rows(age)), path.at_hand.rows, "scoring rows")
+    >>> placed = PlacedRows(age, view.apply(view.check_rows(age)), path.rows_to_check.rows, "scoring rows")
     >>> order = order_shift(view, placed, path.constraint)
     >>> (order.score > 0).tolist()  # the leaf of 20 is raised, that of all others lowered
     [False, True]
     """
     rows = placed.rows
-    n_rows = min(placed.n_rows or len(placed), MOST_KINDS)
-    weight = rows.weight * (n_rows / rows.weight.sum())
+    n_rows = min(placed.n_rows or len(placed), MOST_HASHES)
+    weight = rows.weight * (n_rows / rows.weight.sum())  # sum_i w_i = n, so that DAMPING counts rows
+    # d = argmin_d sum_i w_i (t_i - sum over the leaves l of i of d_l)^2 + DAMPING sum_l d_l^2
     fit = partial(LeastSquares, placed.index, view.leaf_offset, weight, n_jobs=n_jobs)
-    target, aim = weigh_cells(view, placed, constraint, fit, ahead, n_jobs)
+    target, aim = find_cell_weights(view, placed, constraint, fit, selection_sample, n_jobs)
     squares = fit(weigh_rows(rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
@@ -334,6 +340,7 @@ def order_shift(
         parity = _parity(order, view, placed, constraint, n_jobs) if np.isinf(aim) else aim
         if parity == 0:  # no row can be moved
             break
+        # -up_l <= parity * d_l <= down_l, and d_l <= 0 upwards
         high = np.minimum(down / parity, most)
         within = squares.solve_within(-up / parity, high, order.score, DAMPING, BOUNDED_ITERATIONS)
         order = replace(order, score=within)
@@ -343,7 +350,7 @@ def order_shift(
 def _parity(
     order: ShiftOrder, view: EnsembleView, placed: PlacedRows, constraint: Constraint, n_jobs: int | None
 ) -> float:
-    """The lambda at which these rows show no discrimination; the last, if that never or already is so."""
+    """Return the first lambda at which these rows show no discrimination; the last if that is step 0, or never so."""
     order = order.on_rows(view, placed.index, n_jobs=n_jobs)
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
     favorable, totals = (placed.rows.for_ratios(units) for units in (favorable, placed.rows.weigh_cells()))

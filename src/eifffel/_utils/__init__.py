@@ -1,0 +1,1 @@
+"""What every part needs: checks of arguments, threads, optional packages, files, Ctrl-C."""

@@ -1,0 +1,1 @@
+"""The hot loops, compiled; each has a slow, obvious twin in the tests."""

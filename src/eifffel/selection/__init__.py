@@ -1,0 +1,1 @@
+"""Counts of a path and bounds -> one step, its certificate, its verdict."""

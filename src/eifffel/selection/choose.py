@@ -1,0 +1,163 @@
+"""From the counts of a path and a bound to one step."""
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from eifffel.metrics import selection_rate
+from eifffel.rows.groups import Groups
+from eifffel.selection.advice import warn_of_few_rows, warn_unmet
+from eifffel.selection.bounds import Bounds
+from eifffel.selection.certify import certify, check_certifiable
+from eifffel.selection.counts import PathCounts
+from eifffel.selection.public_counts import find_public_counts
+from eifffel.selection.selection import KnownRows, Selection
+from eifffel.selection.shortfall import Shortfall, find_shortfall
+
+
+def select_step(
+    counts: PathCounts,
+    accuracy_counts: PathCounts,
+    groups: Groups,
+    safest: int,
+    bounds: Bounds,
+    rows: KnownRows,
+) -> Selection:
+    """Choose a step; ``rows`` is what is known of the rows of ``counts``.
+
+    ``safest`` is the step from which on, towards the original model, bounds are certified with confidence.
+    A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
+    """
+    if bounds.confidence is not None:
+        check_certifiable(counts, bounds.confidence, rows)
+    step, met = choose_step(counts, accuracy_counts, safest, bounds)
+    shortfall = None
+    if bounds.confidence is not None and not met:
+        shortfall = find_shortfall(counts, certify(bounds.measure_excess(counts), safest), safest, bounds)
+    selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met, shortfall=shortfall)
+    if not met:
+        warn_unmet(selection, counts)
+    elif bounds.confidence is not None:
+        warn_of_few_rows(selection, counts, groups)
+    return selection
+
+
+def choose_step(counts: PathCounts, accuracy_counts: PathCounts, safest: int, bounds: Bounds) -> tuple[int, bool]:
+    """The step, and whether it keeps the bounds."""
+    discrimination, drop = counts.discrimination, accuracy_counts.drop(bounds.objective)
+    below = np.inf if bounds.epsilon is None else bounds.epsilon + counts.tolerance
+    limit = np.inf if bounds.alpha is None else bounds.alpha
+    if bounds.rule == "paper":
+        # The loop of Algorithms 2 and 3 runs while disc > epsilon and drop < alpha.
+        stops = (discrimination <= below) | (drop >= limit - accuracy_counts.tolerance)
+        step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
+        return step, bool(discrimination[step] <= below)
+    allowed = drop <= limit + accuracy_counts.tolerance
+    if bounds.confidence is not None:
+        keeps = certify(bounds.measure_excess(counts), safest)
+    elif bounds.ratio is None:
+        keeps = np.abs(discrimination) <= below
+    else:
+        keeps = counts.ratio >= bounds.ratio - counts.tolerance
+    keeps = keeps & allowed
+    if not keeps.any():
+        away = np.abs(discrimination) if bounds.ratio is None else -np.nan_to_num(counts.ratio)
+        return int(np.argmin(np.where(allowed, away, np.inf))), False
+    return int(np.argmax(keeps) if bounds.rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
+
+
+def describe_step(
+    counts: PathCounts,
+    accuracy_counts: PathCounts,
+    groups: Groups,
+    step: int,
+    bounds: Bounds,
+    rows: KnownRows,
+    *,
+    met: bool,
+    shortfall: Shortfall | None = None,
+) -> Selection:
+    """What was measured at a step."""
+    decided, n_rows = (counts.favorable[step], counts.totals), groups.count_people(counts.n_rows)
+    selection = Selection(
+        step=step,
+        met=met,
+        discrimination=float(counts.discrimination[step]),
+        accuracy=float(accuracy_counts.objective("accuracy")[step]),
+        accuracy_drop=float(accuracy_counts.drop("accuracy")[step]),
+        pair=counts.worst_pair(step),
+        rate_ratio=float(counts.ratio[step]),
+        directed=counts.constraint.directed,
+        selection_rates=tuple(map(float, selection_rate(*map(groups.count_compared, decided)))),
+        constraint=counts.constraint.name,
+        bounds=bounds,
+        discrimination_rows=counts.rows,
+        accuracy_rows=accuracy_counts.rows,
+        n_rows=tuple(n_rows.tolist()),
+        hidden=tuple(find_public_counts(_first_and(counts, step), groups).hidden.tolist()),
+        n_discrimination_rows=int(counts.n_rows.sum()),
+        left_out=counts.constraint.left_out,
+        n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
+        interval=counts.interval(step, bounds.confidence),
+        upper=None if bounds.confidence is None else float(counts.limits(bounds.confidence)[step]),
+        objective_value=float(accuracy_counts.objective(bounds.objective)[step]),
+        objective_drop=float(accuracy_counts.drop(bounds.objective)[step]),
+        shortfall=shortfall,
+        **rows._asdict(),
+    )
+    return replace(selection, public_values=_find_public_values(selection, counts, accuracy_counts, groups))
+
+
+def _first_and(counts: PathCounts, step: int) -> PathCounts:
+    """Counts of the original model, and of one step."""
+    return replace(counts, favorable=counts.favorable[[0, step]])
+
+
+def _find_public_values(
+    selection: Selection, counts: PathCounts, accuracy_counts: PathCounts, groups: Groups
+) -> dict[str, Any]:
+    """Return what is reported of a step in place of what was measured; nothing where everybody is described."""
+    public, of_labels = (
+        find_public_counts(_first_and(rows, selection.step), groups) for rows in (counts, accuracy_counts)
+    )
+    if public.is_whole and of_labels.is_whole:
+        return {}
+    rates = selection_rate(*map(groups.count_compared, (public.decided.favorable[1], public.decided.totals)))
+    n_rows = groups.count_people(public.decided.n_rows)
+    instead: dict[str, Any] = {
+        "selection_rates": [None if hide else rate for hide, rate in zip(public.hidden, rates.tolist(), strict=True)],
+        "n_rows": [None if hide else n for hide, n in zip(public.hidden, n_rows.tolist(), strict=True)],
+        "n_discrimination_rows": int(public.decided.n_rows.sum()),
+        "n_accuracy_rows": 0,
+        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "upper", "shortfall")),
+        **dict.fromkeys(("accuracy", "accuracy_drop", "objective_value", "objective_drop")),
+        "pair": [],
+    }
+    compared, labelled, objective = public.compared, of_labels.labelled, selection.objective
+    if compared is not None:
+        short = None if selection.shortfall is None else asdict(selection.shortfall)
+        sides = [compared.constraint.count_sides(table) for table in (compared.totals, counts.totals)]
+        kept = counts.constraint.kept
+        instead |= {
+            "met": selection.met,
+            "discrimination": float(compared.discrimination[1]),
+            "pair": compared.worst_pair(1),
+            "rate_ratio": float(compared.ratio[1]),
+            "interval": compared.interval(1, selection.confidence),
+            "upper": None if selection.confidence is None else float(compared.limits(selection.confidence)[1]),
+            # People who are not described may have a part in it, by another attribute.
+            "shortfall": short if (sides[0] == sides[1])[kept].all() else None,
+        }
+    if labelled is not None:
+        instead |= {
+            "n_accuracy_rows": int(labelled.n_rows.sum()),
+            "accuracy": float(labelled.objective("accuracy")[1]),
+            "accuracy_drop": float(labelled.drop("accuracy")[1]),
+        }
+    if labelled is not None and (objective != "balanced_accuracy" or labelled.totals.sum(axis=0).all()):
+        instead |= {
+            "objective_value": float(labelled.objective(objective)[1]),
+            "objective_drop": float(labelled.drop(objective)[1]),
+        }
+    return instead
