@@ -74,14 +74,14 @@ check-slow: .venv/dev/installed
 NEWEST_ALONE = tests/reproduction tests/test_examples.py tests/test_readme.py tests/report/test_browser.py tests/report/test_few_people.py \
 	$(filter-out tests/cli/test_commands.py tests/cli/test_mistakes.py,$(wildcard tests/cli/test_*.py))
 check-oldest: .venv/oldest/installed
-	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal -m "not slow" tests $(addprefix --ignore ,$(NEWEST_ALONE))
+	.venv/oldest/bin/pytest -n $(JOBS) --dist worksteal tests $(addprefix --ignore ,$(NEWEST_ALONE))
 
 # Not editable: what users install is what is tested.
 check-no-extras:
 	rm -rf .venv/no-extras
 	$(PYTHON) -m venv .venv/no-extras
 	.venv/no-extras/bin/pip install --quiet --disable-pip-version-check '.[test]'
-	.venv/no-extras/bin/pytest -n $(JOBS) -m "not slow" tests
+	.venv/no-extras/bin/pytest -n $(JOBS) tests
 
 benchmark: .venv/dev/installed
 	$(BIN)/python benchmarks/core.py --out docs/results/core_benchmark.md

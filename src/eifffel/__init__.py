@@ -38,6 +38,45 @@ if TYPE_CHECKING:
     from eifffel.selection.verdict import Verdict
     from eifffel.tracing import trace_path
 
+__all__ = [
+    "ConstraintNotMetWarning",
+    "DatasetError",
+    "DiscriminationAwareForestClassifier",
+    "DiscriminationAwareTreeClassifier",
+    "EiFFFeLClassifier",
+    "ExportCheck",
+    "ExportMismatchError",
+    "FairnessPath",
+    "FairnessPathDisplay",
+    "FewRowsWarning",
+    "HiddenMonotoneWarning",
+    "IndistinctGroupsWarning",
+    "InputError",
+    "ModelChangedError",
+    "ModelFileError",
+    "NarrowProbabilitiesWarning",
+    "NoRecordError",
+    "PickleWarning",
+    "PrivilegedGroupWarning",
+    "RepeatedRowsWarning",
+    "Rule",
+    "SeenRowsWarning",
+    "Selection",
+    "StoredVersionWarning",
+    "TRUSTED_TYPES",
+    "UnsupportedModelError",
+    "Verdict",
+    "ViewMismatchError",
+    "__version__",
+    "load",
+    "save",
+    "to_onnx",
+    "trace_path",
+    "undo",
+    "verify_export",
+    "view_ensemble",
+]
+
 _HOMES = {
     "_version": ("__version__",),
     "classifier": ("EiFFFeLClassifier",),
@@ -84,8 +123,6 @@ _HOMES = {
     "tracing": ("trace_path",),
     "selection.verdict": ("Verdict",),
 }
-
-__all__ = sorted(name for names in _HOMES.values() for name in names)
 
 
 def __dir__() -> list[str]:

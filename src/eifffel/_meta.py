@@ -26,12 +26,12 @@ SELECT_ON = ("validation", "train")
 
 @dataclass(frozen=True, eq=False)
 class GivenRows:
-    """The rows given to ``fit``: as they came, and encoded.
+    """The rows given to ``fit``, as given and encoded.
 
     Attributes
     ----------
     columns : tuple
-        X, y, sensitive_features and sample_weight, as they came; the last may be ``None``.
+        X, y, sensitive_features and sample_weight, as given; the last may be ``None``.
     coding : Coding
     rows : Rows
     fit_params : dict

@@ -100,7 +100,7 @@ def trace_path(
 
         Rows that are too many for memory are read in batches, more than once. ``X`` is then the path of a Parquet file
         or a folder of them, and ``y`` and ``sensitive_features`` name columns, the latter one or a list of them; or a
-        list of batches, or a function that gives them anew: data frames, with columns named likewise, or tuples
+        list of batches, or a function that gives them again: data frames, with columns named likewise, or tuples
         ``(X, y, sensitive_features)``, or with ``sample_weight`` as a fourth entry, where ``y`` and
         ``sensitive_features`` are left out here. Columns are matched with those that the model was trained on. With
         ``strategy="shift"``, a sample of the rows then fits the direction and says at which steps all are counted.
@@ -338,7 +338,7 @@ def _resolve(
 ) -> tuple[EnsembleView, Compared, list[Survey]]:
     """The leaves of the model, what is compared, and what the scoring and the selection rows hold.
 
-    Mistakes are told here, before anything is counted.
+    Mistakes raise here, before anything is counted.
     """
     view = _view(model, comparison.favorable, tracing)
     asked = comparison if isinstance(comparison, Comparison) else Comparison(missing=comparison.groups.missing)

@@ -19,6 +19,7 @@ from made_up_report import EVIL, classifier, people, summary
 from eifffel.report import render_html, render_json, render_markdown, render_table, save_report, summarize
 from eifffel.report._charts import draw_changes
 from eifffel.report._rendering import slider_data
+from eifffel.report._save import check_audit_name, check_report_name
 
 
 class Texts(HTMLParser):
@@ -105,6 +106,14 @@ def test_a_file_by_its_name(tmp_path):
         save_report(summary(), tmp_path / "a.md")
     with pytest.raises(ValueError, match=r"a report must end in .html, .md, .json, got '.*a.pdf'; rename it"):
         save_report(summary(), tmp_path / "a.pdf")
+
+
+@pytest.mark.parametrize("check", [check_report_name, check_audit_name])
+def test_what_fills_templates_is_asked_for_before_any_work(check, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(ModuleNotFoundError, match=r"reports need jinja2; install it with"):
+        check("fair.md")
+    check("fair.json")
 
 
 @pytest.mark.parametrize("library", ["jinja2", "altair", "vl_convert"])

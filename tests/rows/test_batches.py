@@ -332,7 +332,7 @@ class Changing:
             TypeError,
             "X is a list_iterator, which can be read once, and rows are read more than",
         ),
-        ((batch for batch in cut(SCORING, [5])), TypeError, "X is a generator, .* give a function that makes it anew"),
+        ((batch for batch in cut(SCORING, [5])), TypeError, "X is a generator, .* give a function that makes it again"),
         (Changing(1), ValueError, "the scoring rows are read more than once, and gave other rows this time: 501 where"),
         (Changing(2), ValueError, "the scoring rows are read more than once, and gave other rows this time: 501 where"),
         ([X[:5], X[5:]], TypeError, r"batch 1 is a ndarray, and must be a tuple \(X, y, sensitive_features\)"),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eifffel._utils.optional import import_optional
 from eifffel._utils.validation import check_choice
 from eifffel._utils.writing import check_target, write_whole
 from eifffel.report._rendering import render_audit_table, render_html, render_markdown
@@ -32,6 +33,13 @@ def check_report_name(path: str | Path) -> None:
     """Raise unless a report can be written under that name."""
     if Path(path).suffix.lower() not in RENDERERS:
         raise ValueError(f"a report must end in {', '.join(RENDERERS)}, got '{path}'; rename it")
+    _check_templates(path)
+
+
+def _check_templates(path: str | Path) -> None:
+    """Raise if a page or Markdown is wanted and what fills templates is not installed."""
+    if Path(path).suffix.lower() in (".html", ".md"):
+        import_optional("jinja2", "reports need")
 
 
 def save_report(summary: Summary, path: str | Path, *, overwrite: bool = False) -> None:
@@ -121,6 +129,7 @@ def check_audit_name(path: str | Path) -> None:
             f"a table of an audit must end in {', '.join(TABLE_RENDERERS)}, got '{path}'; rename it (a report in .html "
             "has all tables)"
         )
+    _check_templates(path)
 
 
 def render_table(summary: Summary, name: str, ending: str = ".md") -> str:

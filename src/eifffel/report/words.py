@@ -343,7 +343,7 @@ def path_rows(path: Tradeoff, groups: Sequence[Group]) -> list[list[str]]:
     wanted = {*BOUNDS_SHOWN[kind], path.bounds[path.chosen_bound].bound}
     bounds = [bound for bound in path.bounds if bound.bound in wanted]
     bounds = bounds[::-1] if kind == "epsilon" else bounds
-    chosen = [("original model", path.points[0], "")]
+    chosen = [("original", path.points[0], "")]
     chosen += [(f"{b.bound:.4g}", path.points[b.point], "" if b.met else "NOT MET") for b in bounds]
     return [
         [

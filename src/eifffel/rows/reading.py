@@ -62,7 +62,7 @@ def read_rows(
         if isinstance(X, Iterator):
             raise TypeError(
                 f"{what} is a {type(X).__name__}, which can be read once, and rows are read more than once; give a "
-                "function that makes it anew, as in lambda: read_batches(), or a list"
+                "function that makes it again, as in lambda: read_batches(), or a list"
             )
         if isinstance(X, Iterable):
             return _read_batches(X.__iter__, named)
