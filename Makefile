@@ -47,7 +47,7 @@ types: .venv/dev/installed
 	$(BIN)/mypy
 
 tests: .venv/dev/installed
-	$(BIN)/pytest -n $(JOBS) -m "not slow"
+	$(BIN)/pytest -n $(JOBS) --dist worksteal -m "not slow"
 
 # Pages are in docs/_build/html. The examples of the gallery run, and a warning is an error.
 docs: .venv/dev/installed
@@ -58,11 +58,11 @@ check: test check-rest
 
 check-rest: docs check-slow check-oldest check-no-extras
 
-# What takes long and seldom breaks: examples, pages in a browser, interrupts at many moments, the paper's experiments,
-# clusters, and thousands of damaged model files.
+# What takes long and seldom breaks: examples and the code of pages, reports in a browser, interrupts at many moments,
+# the paper's experiments, clusters, and thousands of damaged model files.
 DAMAGES ?= 2000
 check-slow: .venv/dev/installed
-	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) -m slow tests
+	EIFFFEL_DAMAGES=$(DAMAGES) $(BIN)/pytest -n $(JOBS) --dist worksteal -m slow tests
 
 .venv/oldest/installed: pyproject.toml requirements/oldest.txt
 	$(PYTHON) -m venv .venv/oldest
@@ -81,7 +81,7 @@ check-no-extras:
 	rm -rf .venv/no-extras
 	$(PYTHON) -m venv .venv/no-extras
 	.venv/no-extras/bin/pip install --quiet --disable-pip-version-check '.[test]'
-	.venv/no-extras/bin/pytest -n $(JOBS) tests
+	.venv/no-extras/bin/pytest -n $(JOBS) --dist worksteal tests
 
 benchmark: .venv/dev/installed
 	$(BIN)/python benchmarks/core.py --out docs/results/core_benchmark.md

@@ -31,7 +31,15 @@ NEEDS = {
 # Where the pages are built, numbers on them must be those that the code gives; older libraries train other models.
 NEWEST = find_spec("sphinx") is not None
 FETCHING = re.compile(r"^from eifffel\.datasets import fetch_", re.MULTILINE)
-MARKED = [pytest.param(page, marks=needs_real_data if FETCHING.search(page.read_text()) else ()) for page in PAGES]
+
+
+def marks_of(page):
+    """The data that its code needs; all pages but the first that people read take long and seldom break."""
+    marks = [] if page.name == "README.md" else [pytest.mark.slow]
+    return [*marks, needs_real_data] if FETCHING.search(page.read_text()) else marks
+
+
+MARKED = [pytest.param(page, marks=marks_of(page)) for page in PAGES]
 
 
 @pytest.mark.parametrize("page", MARKED, ids=lambda page: page.name)

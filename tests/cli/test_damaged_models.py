@@ -19,6 +19,8 @@ from eifffel.edits.record import find_record  # noqa: E402
 from eifffel.edits.storage import ABOUT  # noqa: E402
 from eifffel.report import conforms, schema  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 WHAT = ("--target", "granted", "--favorable", "yes", "--sensitive", "gender")
 
 

@@ -18,6 +18,7 @@ from eifffel.report import render_html, render_markdown, render_table, schema, s
 from eifffel.report.facts import Made  # noqa: E402
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::eifffel.exceptions.ConstraintNotMetWarning"),
     pytest.mark.filterwarnings("ignore::eifffel.exceptions.FewRowsWarning"),
 ]

@@ -13,6 +13,8 @@ from reproduction.schedule import reproduce
 
 pandas = pytest.importorskip("pandas")
 pytest.importorskip("matplotlib")
+pytestmark = pytest.mark.slow
+
 N_TREES = 4
 SMALL = {"n_trees": N_TREES, "n_jobs": 1, "verbose": 0}
 PAGES = {"README.md", "runs.csv"}
@@ -64,7 +66,6 @@ def counted(monkeypatch):
     return made
 
 
-@pytest.mark.slow
 def test_everything_is_written(tmp_path, drawn):
     results = reproduce(tmp_path / "out", n_seeds=2, **SMALL)
     assert len(results.runs()) == 3 * 2 * 2

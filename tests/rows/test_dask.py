@@ -28,6 +28,7 @@ from eifffel.rows.dask import DaskBatches
 
 # Of the libraries, not of ours: sockets and timers of workers that were killed.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
@@ -282,7 +283,6 @@ def die_once(part, folder, when, partition_info=None):
     return part
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("when", "which"), [(2, "counting"), (3, "replaying")])
 def test_a_killed_worker_is_survived_in_either_pass(client, tmp_path, when, which):
     whole = partitioned(SCORING, [1000, 2000, 3000])
