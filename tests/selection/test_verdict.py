@@ -12,14 +12,13 @@ from draws import roles
 from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.intervals import difference_interval
+from eifffel.selection.judgement import judge, judge_ratio
 from eifffel.selection.verdict import (
     CHOSE,
     SEEN,
     ChangedPeople,
     GroupFacts,
     PublicFacts,
-    judge,
-    judge_ratio,
     say_public_verdict,
 )
 

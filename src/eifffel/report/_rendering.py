@@ -10,7 +10,8 @@ from eifffel.report import words as _words
 from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
 from eifffel.report._tables import TABLES, AuditTable
 from eifffel.report.facts import Point, Summary, Tradeoff, to_plain
-from eifffel.selection.verdict import NOT_MET, OUTSIDE, WITHIN
+from eifffel.selection.judgement import OUTSIDE, WITHIN
+from eifffel.selection.verdict import NOT_MET
 
 # The class of a page's heading by the kind of its verdict; others have none.
 HEADING_CLASSES = {WITHIN: "holds", OUTSIDE: "broken", NOT_MET: "broken"}

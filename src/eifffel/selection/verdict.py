@@ -1,4 +1,4 @@
-"""The verdict: does a bound hold on rows, and may that be chance? Every sentence of a verdict is written here."""
+"""The verdict on a bound, of a path and of a report: every sentence of it is written here."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +11,13 @@ from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.intervals import CONFIDENCE
 from eifffel.rows.groups import Groups
 from eifffel.selection.counts import PathCounts
+from eifffel.selection.judgement import OUTSIDE, OVERSHOOTS, WITHIN, judge, judge_ratio
 from eifffel.selection.objective import name_loss
 from eifffel.selection.selection import RESTS_ON_WORD, Selection
 from eifffel.selection.shortfall import Chosen, say_shortfall
 
-# What a verdict can be. A step overshoots if it keeps the bound in the one direction that was asked for, and breaks it
-# in the other.
-WITHIN, OUTSIDE, OVERSHOOTS = "within", "outside", "overshoots"
-# Of a report alone: no step kept the bound where the step was chosen; nothing is left to compare; there is no bound.
+# What the verdict of a report can be beside a judgement: no step kept the bound where the step was chosen; nothing is
+# left to compare; there is no bound.
 NOT_MET, UNJUDGED, MEASURED = "not_met", "unjudged", "measured"
 # What stands before the heading of a report.
 MARKS = {WITHIN: "✓ ", OUTSIDE: "✗ ", OVERSHOOTS: "! ", NOT_MET: "✗ ", UNJUDGED: "! ", MEASURED: ""}
@@ -30,76 +29,6 @@ CHOSE = "The step was chosen on these rows, or on some of them, so that the boun
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
-
-
-class Judgement(NamedTuple):
-    """Whether a bound holds, whether that is beyond chance, and both in words."""
-
-    kind: str
-    certain: bool
-    heading: str
-    clause: str
-
-    @property
-    def holds(self) -> bool:
-        """Whether it does, in the direction that was asked for."""
-        return self.kind != OUTSIDE
-
-
-def judge(
-    discrimination: float, interval: tuple[float, float] | None, epsilon: float, *, signed: bool = False
-) -> Judgement:
-    """Compare a discrimination and its interval with a bound, in one direction only if ``signed``."""
-    holds = (discrimination if signed else abs(discrimination)) <= epsilon
-    kind = OVERSHOOTS if signed and discrimination < -epsilon else WITHIN if holds else OUTSIDE
-    certain, other_side = False, ""
-    if interval is not None:
-        low, high = interval
-        inside = high <= epsilon and (signed or low >= -epsilon)
-        certain = inside if holds else low > epsilon or (not signed and high < -epsilon)
-        if kind == OVERSHOOTS:
-            other_side = ", which may be chance" if high >= -epsilon else ""
-        elif signed and holds and low < -epsilon:
-            other_side = "; in the other direction, which was not asked for, the interval reaches beyond it"
-    judged = _word(kind, certain, epsilon, interval, no_interval="weighted rows have no interval", out="beyond")
-    return judged._replace(clause=judged.clause + other_side)
-
-
-def judge_ratio(ratio: float, interval: tuple[float, float] | None, least: float, *, turned: bool = False) -> Judgement:
-    """Compare the smallest ratio of two rates and its interval with a bound.
-
-    ``turned`` is where the bound was asked for in one direction, and it is the other group that is favoured now.
-    """
-    kind = WITHIN if ratio >= least else OVERSHOOTS if turned and ratio < least else OUTSIDE
-    certain = False
-    if interval is not None and kind != OVERSHOOTS:
-        certain = interval[0] >= least if kind == WITHIN else interval[1] < least
-    return _word(kind, certain, least, interval, no_interval="it has no interval", out="below")
-
-
-def _word(
-    kind: str,
-    certain: bool,
-    bound: float,
-    interval: tuple[float, float] | None,
-    *,
-    no_interval: str,
-    out: str,
-) -> Judgement:
-    """In words; ``out`` is where the interval lies if it is not within the bound."""
-    side = "Outside" if kind == OUTSIDE else "Within"
-    heading, clause = f"{side} the bound", f"{side.lower()} the bound of {bound:g}"
-    if kind == OVERSHOOTS:
-        heading = "Past zero: the other group is favoured now"
-        clause += " in the direction in which it was asked for, and beyond it in the other"
-    elif interval is None:
-        clause += f"; {no_interval}"
-    elif certain:
-        clause += ", as is the whole interval"
-    else:
-        heading += ", but it may be chance"
-        clause += f", but it may be chance: the interval {'holds it' if kind == OUTSIDE else f'reaches {out} it'}"
-    return Judgement(kind, certain, heading, clause)
 
 
 @dataclass(frozen=True)
