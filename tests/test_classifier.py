@@ -116,17 +116,44 @@ def test_confidence_chooses_a_step_that_is_certified_on_the_rows_held_out():
     assert chosen == clf.path_.select(epsilon=0.2, confidence=0.9)
     assert chosen.met
     assert chosen.discrimination < chosen.upper <= 0.2
-    assert chosen.interval[0] < chosen.discrimination < chosen.upper < chosen.interval[1]
+    assert (chosen.lower, chosen.upper) == pytest.approx(chosen.interval)
+    assert -0.2 <= chosen.lower < chosen.discrimination
     assert sum(chosen.n_rows) == chosen.n_accuracy_rows == len(clf.selection_rows_) == 150
     assert chosen.step > clf.at(confidence=None).selection_.step
     assert clf.at(confidence=0.6).selection_.confidence == 0.6
 
 
-def test_confidence_takes_no_weights():
-    with pytest.raises(
-        ValueError, match=r"confidence=0.9 counts people, and sample_weight makes some of them count more"
-    ):
-        classifier(UntrainableForest(), confidence=0.9).fit(X, y, sensitive_features=s, sample_weight=np.ones(len(y)))
+def test_in_one_direction_a_step_is_certified_that_may_be_beyond_the_bound_in_the_other():
+    clf = fit(confidence=0.9, epsilon=0.2, sides="upper")
+    chosen = clf.selection_
+    assert chosen == clf.path_.select(epsilon=0.2, confidence=0.9, sides="upper")
+    assert (chosen.sides, chosen.lower, chosen.met) == ("upper", None, True)
+    assert chosen.interval[0] < chosen.discrimination < chosen.upper < chosen.interval[1]
+    assert chosen.step < clf.at(sides="both").selection_.step, "one test has all of the error"
+    several = np.arange(len(y)) % 3
+    with pytest.raises(ValueError, match=r"sides='upper' bounds a difference in the one direction that it has between"):
+        classifier(UntrainableForest(), sides="upper").fit(X, y, sensitive_features=several)
+
+
+def test_confidence_takes_no_weights_that_differ():
+    for weight in (np.linspace(1, 2, len(y)), np.arange(len(y)) % 3):
+        with pytest.raises(
+            ValueError, match=r"confidence=0.9 counts people, and sample_weight makes some of them count more"
+        ):
+            classifier(UntrainableForest(), confidence=0.9).fit(X, y, sensitive_features=s, sample_weight=weight)
+
+
+@pytest.mark.parametrize("weight", [1, 0.3, 1e12])
+def test_weights_that_are_all_the_same_are_no_weights(weight):
+    others = people(600, seed=1)
+    frozen = FrozenEstimator(forest().fit(*others[:2]))
+    plain = fit(frozen, confidence=0.9, epsilon=0.2)
+    clf = classifier(frozen, confidence=0.9, epsilon=0.2)
+    clf.fit(X, y, sensitive_features=s, sample_weight=np.full(len(y), weight))
+    np.testing.assert_array_equal(clf.path_.counts.favorable, plain.path_.counts.favorable)
+    assert clf.path_.counts.favorable.dtype == np.int64
+    chosen, expected = (one.selection_ for one in (clf, plain))
+    assert (chosen.step, chosen.met, chosen.interval) == (expected.step, expected.met, expected.interval)
 
 
 def test_alpha_limits_what_the_objective_names():

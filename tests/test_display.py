@@ -117,7 +117,6 @@ def test_the_mark_of_a_selection_is_its_step_on_the_line_with_its_bound(plt, apa
         sensitive_features=group[:100],
         strategy="shift" if apart else "leaf",
         select_on=(X[100:], y[100:], group[100:]),
-        keep_apart=apart,
         min_group_rows=5,
     )
     choice = held.select(epsilon=0.3, confidence=0.8)

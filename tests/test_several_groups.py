@@ -23,6 +23,7 @@ from eifffel import (
 from eifffel.intervals import difference_interval
 from eifffel.metrics import METRICS, measure
 from eifffel.report import summarize
+from eifffel.rows.parts import draw_searched
 
 N = 3000
 
@@ -146,16 +147,19 @@ def test_the_four_fifths_rule_with_confidence():
     assert clf.selection_.met
     assert clf.selection_.rate_ratio > 0.7
     step, counts = clf.selection_.step, clf.path_.counts
-    assert counts.ratio_limits(0.7, 0.9)[step] <= 0
-    assert step == 0 or counts.ratio_limits(0.7, 0.9)[step - 1] > 0, "as near to the original model as can be"
+    # In both directions, each at half of the error.
+    assert counts.ratio_limits(0.7, 0.95)[step] <= 0
+    assert counts.ratio_limits(0.7, 0.95, exchanged=True)[step] <= 0
     assert step == 0
+    with pytest.warns(ConstraintNotMetWarning, match=r"ratio=0.95 with confidence=0.9 is not met: not even step"):
+        assert not clf.path_.select(ratio=0.95, confidence=0.9).met
     with pytest.warns(FewRowsWarning):
-        near = clf.path_.select(ratio=0.95, confidence=0.9)
+        near = clf.path_.select(ratio=0.95, confidence=0.9, sides="upper")
     assert near.step > 0
     assert counts.ratio_limits(0.95, 0.9)[near.step] <= 0 < counts.ratio_limits(0.95, 0.9)[near.step - 1]
     several = fit(S["race"], strategy="leaf").path_
     with pytest.warns(
-        ConstraintNotMetWarning, match=r"ratio=1 with confidence=0.9 is not met: not even step \d+, which"
+        ConstraintNotMetWarning, match=r"ratio=1 with confidence=0.9 is not met: not even step \d+, the nearest,"
     ):
         assert not several.select(ratio=1.0, confidence=0.9).met
 
@@ -404,8 +408,9 @@ def test_few_rows_to_be_certain_by_are_said_of_more_than_two_groups():
     few = np.where(S["race"] == "z", "z", "w")
     groups = {"sex": S["sex"], "few": few}
     clf = fit(groups, epsilon=1.0, strategy="leaf")
-    smallest = (few[clf.selection_rows_] == "z").sum()
-    with pytest.warns(FewRowsWarning, match=f"there are {smallest} selection rows of group 'few z': below 30"):
+    smallest = ((few[clf.selection_rows_] == "z") & ~draw_searched(0, len(clf.selection_rows_))).sum()
+    expected = f"there are {smallest} selection rows kept apart of group 'few z': below 30"
+    with pytest.warns(FewRowsWarning, match=expected):
         clf.path_.select(epsilon=1.0, confidence=0.9)
 
 
@@ -443,12 +448,12 @@ def test_columns_of_several_attributes_are_those_who_are_compared():
     assert frame["selection_rate_sex f"][0] == pytest.approx(decided[S["sex"][clf.selection_rows_] == "f"].mean())
 
 
-def test_a_ratio_of_two_groups_with_confidence_is_in_one_direction_and_says_so():
+def test_a_ratio_of_two_groups_with_confidence_in_one_direction_says_so():
     clf = fit(S["sex"], strategy="leaf")
     path = clf.path_
     assert path.counts.constraint.directed
     with pytest.warns(FewRowsWarning, match=r"ratio=0.97 is certified, but only by going past zero, and beyond it on"):
-        chosen = path.select(ratio=0.97, confidence=0.95)
+        chosen = path.select(ratio=0.97, confidence=0.95, sides="upper")
     assert chosen.met
     assert chosen.overshoots
     assert chosen.rate_ratio < 0.97
@@ -456,6 +461,10 @@ def test_a_ratio_of_two_groups_with_confidence_is_in_one_direction_and_says_so()
     verdict = path.verdict(chosen)
     assert verdict.heading == "Past zero: the other group is favoured now"
     assert "in the direction in which it was asked for" in verdict.sentence
+    with pytest.warns(ConstraintNotMetWarning, match=r"ratio=0.97 with confidence=0.95 is not met"):
+        both = path.select(ratio=0.97, confidence=0.95)
+    assert not both.met
+    assert not both.overshoots
     lenient = path.select(ratio=0.5, confidence=0.95)
     assert lenient.met
     assert not lenient.overshoots

@@ -14,9 +14,10 @@ from eifffel.constraints import DEMOGRAPHIC_PARITY, MIN_GROUP_ROWS
 from eifffel.ensembles import find_view, read_classes
 from eifffel.path import FairnessPath
 from eifffel.rows.batches import Batch, OneBatch
+from eifffel.rows.coding import is_constant
 from eifffel.rows.groups import EACH
 from eifffel.rows.sensitive import ERROR
-from eifffel.selection.bounds import Bounds
+from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.selection import Selection
 from eifffel.strategies import ANY, AUTO, check_strategy
 from eifffel.tracing import Tracing, trace_rows
@@ -47,6 +48,8 @@ class EiFFFeLClassifier(HeldOutClassifier):
         Choose a step such that, with this confidence, the bound holds for people drawn as the selection rows were and
         not only on these rows; see `FairnessPath.select`. A frozen estimator must not have been trained on the rows
         given to ``fit``.
+    sides : {"both", "upper"}
+        Bound the difference of two groups in both directions, or only in that in which the privileged one is favoured.
     objective : {"accuracy", "balanced_accuracy"} or 2 x 2 costs
         What ``alpha`` limits the loss of; see `FairnessPath.select`.
     strategy : {"auto", "leaf", "tree", "shift"}
@@ -135,6 +138,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         ratio: float | None = None,
         alpha: float | None = None,
         confidence: float | None = None,
+        sides: str = BOTH,
         objective: Any = "accuracy",
         strategy: str = AUTO,
         direction: str = ANY,
@@ -157,6 +161,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         self.ratio = ratio
         self.alpha = alpha
         self.confidence = confidence
+        self.sides = sides
         self.objective = objective
         self.strategy = strategy
         self.direction = direction
@@ -223,7 +228,6 @@ class EiFFFeLClassifier(HeldOutClassifier):
         tracing = Tracing(
             self.strategy,
             self.direction,
-            keep_apart=bounds.confidence is not None,
             monotone=monotone,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -234,6 +238,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         classes = self._check_model()
         rows = OneBatch(Batch(X, y, sensitive_features, sample_weight))
         compared = comparison.resolve(classes, comparison.survey(rows, rows=self._rows_given))
+        bounds.check_sides(compared.constraint)
         given = self._read(X, y, sensitive_features, sample_weight, fit_params, compared.coding)
         scoring, selection = self._split(given)
         self._edit(
@@ -284,6 +289,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
         alpha: Any = UNCHANGED,
         rule: Any = UNCHANGED,
         confidence: Any = UNCHANGED,
+        sides: Any = UNCHANGED,
         objective: Any = UNCHANGED,
     ) -> "EiFFFeLClassifier":
         """The same fitted path under another bound: a new classifier, without refitting.
@@ -292,7 +298,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
 
         Parameters
         ----------
-        epsilon, ratio, alpha, rule, confidence, objective
+        epsilon, ratio, alpha, rule, confidence, sides, objective
             As in the class. What is left out stays as it is; ``epsilon`` takes the place of ``ratio``, and the other
             way round.
 
@@ -322,6 +328,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             "alpha": alpha,
             "rule": rule,
             "confidence": confidence,
+            "sides": sides,
             "objective": objective,
         }
         other = copy.copy(self)
@@ -356,6 +363,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
             alpha=self.alpha,
             rule=self.rule,
             confidence=self.confidence,
+            sides=self.sides,
             objective=self.objective,
         )
 
@@ -366,7 +374,7 @@ class EiFFFeLClassifier(HeldOutClassifier):
                 f"confidence={bounds.confidence:g} needs rows that neither trained the model nor scored its leaves, "
                 "and with select_on='train' there are none; use select_on='validation'"
             )
-        if bounds.confidence is not None and sample_weight is not None:
+        if bounds.confidence is not None and not is_constant(sample_weight):
             raise ValueError(
                 f"confidence={bounds.confidence:g} counts people, and sample_weight makes some of them count more than "
                 "others; leave one of the two out, or weigh only the scoring rows, with trace_path"

@@ -134,6 +134,12 @@ class Constraint:
         return tuple(name for name, kept in zip(self.names, self.kept, strict=True) if not kept)
 
     @property
+    def optional(self) -> np.ndarray:
+        """Whether each side is bounded, and could be left out: others are still compared without it."""
+        alone = np.array([(self.kept & (self.family == family)).sum() <= 2 for family in self.family])
+        return self.kept & ~self.reference & ~alone
+
+    @property
     def several(self) -> bool:
         """Whether more than one difference may be bounded: there are more than two sides."""
         return len(self.names) > 2

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eifffel._utils.optional import import_optional
 from eifffel.intervals import CONFIDENCE
+from eifffel.selection.bounds import BOTH
 from eifffel.selection.choose import describe_step
 from eifffel.selection.selection import Selection, check_own
 
@@ -35,6 +36,7 @@ class Mark:
     epsilon: float | None
     alpha: float | None
     confidence: float | None
+    sides: str
     interval: tuple[float, float] | None
     upper: float | None
 
@@ -189,7 +191,7 @@ class FairnessPathDisplay:
     @classmethod
     def _of(cls, path: "FairnessPath", selection: Selection | None, name: str | None) -> "FairnessPathDisplay":
         counts, certain = path.counts, path.certification_counts
-        if selection is not None and certain is not None and certain.rows == selection.discrimination_rows:
+        if selection is not None and certain.rows == selection.discrimination_rows:
             counts = certain  # with confidence, a step may be chosen on some of the rows: the line is of those
         rows = counts.rows
         if path.accuracy_counts.rows != rows:
@@ -241,11 +243,11 @@ class FairnessPathDisplay:
             if chosen.epsilon is not None:
                 within = f"within epsilon = {chosen.epsilon:g}"
                 if within not in ax.get_legend_handles_labels()[1]:  # a path beside another has the same band
-                    low = -chosen.epsilon if chosen.confidence is None else -1  # with confidence it is one-sided
+                    low = -chosen.epsilon if chosen.sides == BOTH else -1
                     ax.axvspan(low, chosen.epsilon, color="#009e73", alpha=0.15, label=within)
             level = f"{100 * (CONFIDENCE if chosen.confidence is None else chosen.confidence):g}%"
             reach, what = chosen.interval, f"{level} interval of the selected"
-            if chosen.upper is not None:
+            if chosen.upper is not None and chosen.sides != BOTH:
                 reach, what = (chosen.discrimination, chosen.upper), f"at most, with {level} confidence"
             if reach is not None:
                 ax.plot(reach, [chosen.accuracy] * 2, "|-", color="0.4", linewidth=1, label=what)
@@ -305,9 +307,9 @@ class FairnessPathDisplay:
 
 def _on_rows_of(path: "FairnessPath", selection: Selection) -> Selection:
     """What a step that was chosen on other rows has on those of a path."""
-    chosen_on = path.counts if selection.confidence is None else path.certification_counts
+    chosen_on = path.counts_for(selection.confidence)
     step, verdict = selection.step, path.verdict(selection)
-    if chosen_on is not None and (chosen_on.rows, chosen_on.discrimination[step], chosen_on.n_rows.sum()) == (
+    if (chosen_on.rows, chosen_on.discrimination[step], chosen_on.n_rows.sum()) == (
         selection.discrimination_rows,
         selection.discrimination,
         selection.n_discrimination_rows,

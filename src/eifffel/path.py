@@ -32,10 +32,9 @@ from eifffel.rows.hashing import RowHashes, find_overlap
 from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows
 from eifffel.selection.advice import warn_of_known_rows
-from eifffel.selection.bounds import Bounds
-from eifffel.selection.certify import NONE_APART
+from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.choose import select_step
-from eifffel.selection.counts import IN_COLUMNS, PathCounts
+from eifffel.selection.counts import IN_COLUMNS, KEPT_APART, MEASURED_ROWS, PathCounts
 from eifffel.selection.measure import RowsToCheck, measure_given
 from eifffel.selection.objective import Objective, check_objective
 from eifffel.selection.selection import KnownRows, Selection, check_own
@@ -74,9 +73,9 @@ class FairnessPath:
     accuracy_counts : PathCounts
         On the rows that accuracy is measured on: the selection rows, or the scoring rows where the selection rows
         have no labels.
-    certification_counts : PathCounts or None
-        On those of the selection rows that no part of the edits was fitted to, which can certify a bound with
-        confidence; ``None`` where there are none.
+    searched_counts : PathCounts or None
+        Where several differences are bounded, on the part of the selection rows in which a step is looked for that may
+        be certified, and to which shifts are fitted; ``None`` where one is, or they scored leaves.
     model_fingerprint : str
         SHA-256 of the model's leaves when the path was traced.
     trained : bool or None
@@ -149,7 +148,7 @@ class FairnessPath:
     leaf_counts: LeafCounts
     counts: PathCounts
     accuracy_counts: PathCounts
-    certification_counts: PathCounts | None
+    searched_counts: PathCounts | None
     model_fingerprint: str
     trained: bool | None
     overlap: float
@@ -279,12 +278,36 @@ class FairnessPath:
         Raises
         ------
         ValueError
-            If the rows have weights, or were all used to fit the edits; see `counts_for`.
+            If the rows have weights.
         """
+        return self._check_limits(confidence).limits(confidence)
+
+    def lower_limits(self, confidence: float = 0.95) -> np.ndarray:
+        """The one-sided lower limit of the discrimination after each step, where it has a sign.
+
+        Where several differences are bounded, each of them is one in both directions, and it is minus the upper limit.
+
+        Parameters
+        ----------
+        confidence : float in [0.5, 1)
+
+        Returns
+        -------
+        ndarray of shape (n_steps + 1,)
+
+        Raises
+        ------
+        ValueError
+            If the rows have weights.
+        """
+        return -self._check_limits(confidence).limits(confidence, exchanged=True)
+
+    def _check_limits(self, confidence: float) -> PathCounts:
+        """The counts that limits are of; raises where there are none."""
         check_confidence(confidence)
         if self.counts.weighted:
             raise ValueError(f"the {self.counts.rows} have a sample_weight, and limits count people; trace without it")
-        return self.counts_for(confidence).limits(confidence)
+        return self.counts_for(confidence)
 
     def counts_for(self, confidence: float | None) -> PathCounts:
         """The counts by which a step is chosen, with confidence or without.
@@ -297,17 +320,14 @@ class FairnessPath:
         -------
         PathCounts
             ``counts``, or with confidence ``certification_counts``.
-
-        Raises
-        ------
-        ValueError
-            With confidence, if all rows had a part in the edits: trace with ``keep_apart=True``.
         """
-        if confidence is None:
-            return self.counts
-        if self.certification_counts is None:
-            raise ValueError(NONE_APART.format(confidence=confidence, rows=self.counts.rows))
-        return self.certification_counts
+        return self.counts if confidence is None else self.certification_counts
+
+    @cached_property
+    def certification_counts(self) -> PathCounts:
+        """The counts that can certify a bound: ``counts``, without those among which a step was looked for."""
+        searched = self.searched_counts
+        return self.counts if searched is None else self.counts.take_away(searched, self.counts.rows + KEPT_APART)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -369,6 +389,7 @@ class FairnessPath:
         alpha: float | None = None,
         rule: str = "first",
         confidence: float | None = None,
+        sides: str = BOTH,
         objective: Objective = "accuracy",
     ) -> Selection:
         """Select the step for a bound on discrimination and on the loss of accuracy; a look-up.
@@ -379,7 +400,7 @@ class FairnessPath:
             Bound on discrimination.
         ratio : float in (0, 1], in place of epsilon
             The smallest of the rates that are compared must be at least so large a part of the largest: 0.8 is the
-            four-fifths rule. With ``confidence``, of two groups: that of the unprivileged of the privileged one's.
+            four-fifths rule.
         alpha : float in [0, 1], optional
             Bound on the absolute drop of accuracy, or of what ``objective`` names; ``None`` is no limit.
         rule : {"first", "most_accurate", "paper"}
@@ -387,10 +408,13 @@ class FairnessPath:
             those, or best by the ``objective``; or where the loop of the paper's algorithms ends, the first step with
             ``discrimination <= epsilon`` or a drop ``>= alpha``.
         confidence : float in [0.5, 1), optional
-            Choose among the steps whose signed discrimination is, with this confidence, at most ``epsilon`` for
-            people drawn as the selection rows were, and not only on these rows. It may favour the other group
-            instead: ``interval`` of the selection says by how much. The rows must have had no part in training or
-            scoring, and no weights; bounds must not be chosen after a look at them.
+            Choose among the steps that, with this confidence, keep the bound for people drawn as the selection rows
+            were, and not only on these rows. Where several differences are bounded, a half of these rows is used to
+            look for a step, and the other half certifies it. The rows must have had no part in training or scoring, and
+            no weights that differ; bounds must not be chosen after a look at them, nor the best of several.
+        sides : {"both", "upper"}
+            Bound the difference of two groups in both directions, or only in that in which the privileged group is
+            favoured, so that a step may favour the other one beyond the bound.
         objective : {"accuracy", "balanced_accuracy"} or 2 x 2 costs
             What ``alpha`` limits the loss of. Costs are ``[[a, b], [c, d]]``: of people with the unfavourable label
             that are decided unfavourably and favourably, then of those with the favourable one; ``alpha`` is then in
@@ -404,8 +428,8 @@ class FairnessPath:
         Raises
         ------
         ValueError
-            If bounds make no sense together; or with ``confidence``, if the rows scored leaves, have weights, or were
-            all used to fit the edits.
+            If bounds make no sense together; or with ``confidence``, if the rows scored leaves or have weights that
+            differ.
 
         Warns
         -----
@@ -421,7 +445,15 @@ class FairnessPath:
         FairnessPath.verdict : Whether the bound holds on other rows.
         """
         return self.choose(
-            Bounds(epsilon=epsilon, ratio=ratio, alpha=alpha, rule=rule, confidence=confidence, objective=objective)
+            Bounds(
+                epsilon=epsilon,
+                ratio=ratio,
+                alpha=alpha,
+                rule=rule,
+                confidence=confidence,
+                sides=sides,
+                objective=objective,
+            )
         )
 
     def choose(self, bounds: Bounds) -> Selection:
@@ -436,7 +468,9 @@ class FairnessPath:
         Selection
         """
         counts = self.counts_for(bounds.confidence)
-        selection = select_step(counts, self.accuracy_counts, self.grouping, self.order.safest, bounds, self.known_rows)
+        selection = select_step(
+            counts, self.searched_counts, self.accuracy_counts, self.grouping, bounds, self.known_rows
+        )
         if bounds.rule != "paper" and not self._said:
             warn_of_known_rows(selection)
             self._said.append(SeenRowsWarning)
@@ -714,7 +748,8 @@ class FairnessPath:
         """
         view = self._view()
         n_jobs = given.threads(n_jobs)
-        counts, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
+        constraint, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
+        counts, searched_counts = measured.path_counts(MEASURED_ROWS, constraint)
         overlap, training = find_overlap(measured.hashes, self.scored), Training.of(view)
         # One that was trained apart from the rows of this path was trained on its scoring rows.
         trained = False if self.trained is False and self.scored is not None and overlap == 0 else None
@@ -725,7 +760,7 @@ class FairnessPath:
             self,
             counts=counts,
             accuracy_counts=counts if has_labels else self.accuracy_counts,
-            certification_counts=counts,
+            searched_counts=searched_counts,
             trained=trained,
             overlap=overlap,
             repeats=measured.hashes.repeats,

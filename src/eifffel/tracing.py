@@ -48,7 +48,7 @@ from eifffel.rows.labels import LabelSets
 from eifffel.rows.reading import read_rows, read_selection
 from eifffel.rows.sensitive import ERROR
 from eifffel.rows.survey import Survey
-from eifffel.selection.counts import ROWS_KEPT_APART, SCORING_ROWS, SELECTION_ROWS, PathCounts
+from eifffel.selection.counts import SCORING_ROWS, SELECTION_ROWS
 from eifffel.selection.measure import measure_rows
 from eifffel.strategies import ANY, AUTO, DIRECTIONS, STRATEGIES, EditOrder, check_strategy, resolve_strategy
 
@@ -71,7 +71,6 @@ def trace_path(
     min_group_rows: int = MIN_GROUP_ROWS,
     missing: str = ERROR,
     select_on: tuple[Any, ...] | None = None,
-    keep_apart: bool = False,
     privileged: Any = None,
     favorable: Any = None,
     monotone: Mapping[Any, int] | None = None,
@@ -134,10 +133,6 @@ def trace_path(
         scoring rows, as in the paper; selecting a step then warns. Each entry is what it is for the scoring rows:
         ``("later/", "hired", "sex")``, or ``(batches, None, None)``. They may be in memory and the scoring rows not, or
         the other way round.
-    keep_apart : bool
-        Where a shift is to bound several differences: let half of the selection rows, or of each batch of them, have no
-        part in how they are weighed, so that these can be asked for ``confidence``. Otherwise all have, and it needs
-        other rows still.
     privileged : group, optional
         The privileged group, which all others are compared with; a dict of them by attribute where there are several.
         By default, of two groups the one that the model favours on the scoring rows; of more, and of both rates of
@@ -222,7 +217,7 @@ def trace_path(
     True
     """
     comparison = Comparison(favorable, privileged, constraint, combine, min_group_rows, missing)
-    tracing = Tracing(strategy, direction, keep_apart, monotone, memory_budget, n_jobs, verbose)
+    tracing = Tracing(strategy, direction, monotone, memory_budget, n_jobs, verbose)
     given = [(y, sensitive_features), *([] if select_on is None else [check_select_on(select_on)[1:3]])]
     names = check_features(features, *given)
     model = to_local(model)
@@ -237,7 +232,7 @@ class Tracing:
 
     Attributes
     ----------
-    strategy, direction, keep_apart, monotone, memory_budget, n_jobs, verbose
+    strategy, direction, monotone, memory_budget, n_jobs, verbose
     trained_here : bool
         Whether the model was trained on the scoring rows, and on no others.
     one_table : bool
@@ -246,7 +241,6 @@ class Tracing:
 
     strategy: str = AUTO
     direction: str = ANY
-    keep_apart: bool = False
     monotone: Mapping[Any, int] | None = None
     memory_budget: float = MEMORY_BUDGET
     n_jobs: int | None = None
@@ -286,16 +280,12 @@ def trace_rows(
     order = _order(view, constraint, counted, scored, chosen_on, strategy, tracing)
 
     # The second pass.
-    fitted = chosen_on is not scored and order.saw_selection_rows
-    keep_apart = tracing.keep_apart and fitted
+    # Rows that scored leaves certify nothing, and need no parts for it.
+    in_parts = constraint.several and chosen_on is not scored
     work = tracing.work_on(chosen_on.given)
-    measured = measure_rows(view, chosen_on, order, keep_apart=keep_apart, training=training, **work)
-    accuracy_counts = counts = measured.steps.path_counts(chosen_on.name, constraint)
-    certification_counts: PathCounts | None = counts
-    if fitted:
-        certification_counts = (
-            None if measured.apart is None else measured.apart.path_counts(ROWS_KEPT_APART, constraint)
-        )
+    measured = measure_rows(view, chosen_on, order, in_parts=in_parts, training=training, **work)
+    counts, searched_counts = measured.path_counts(chosen_on.name, constraint)
+    accuracy_counts = counts
     if surveys[-1].labels is None:
         steps = measure_rows(view, scored, order, **tracing.work_on(scored.given)).steps
         accuracy_counts = steps.path_counts(scored.name, constraint)
@@ -321,7 +311,7 @@ def trace_rows(
         leaf_counts=counted.leaves,
         counts=counts,
         accuracy_counts=accuracy_counts,
-        certification_counts=certification_counts,
+        searched_counts=searched_counts,
         model_fingerprint=view.fingerprint(),
         # Of rows that are repeated, some of the same people are on either side.
         trained=None if trained is False and (overlap or repeats > 1) else trained,
@@ -447,14 +437,14 @@ def _order(
         constraint,
         direction=tracing.direction,
         draw=draw,
-        draw_selection_sample=None if chosen_on is scored else partial(chosen_on.sample_any, half=tracing.keep_apart),
+        draw_selection_sample=None if chosen_on is scored else chosen_on.sample_searched,
         n_jobs=tracing.n_jobs,
     )
     if not STRATEGIES[strategy].flips:
         whole: PlacedRows | None = chosen_on.placed.in_memory
         shown = draw() if whole is None else whole
         order = order.on_rows(view, shown.index, some=whole is None, n_jobs=tracing.n_jobs)
-        order.review(view, shown)
+        order.review(view, shown, constraint)
     return order
 
 

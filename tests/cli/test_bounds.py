@@ -42,9 +42,13 @@ def test_fit_with_confidence_says_so(folder):
     chosen = find_record(load(folder / "model.skops"))["selection"]
     assert chosen["confidence"] == 0.9
     assert chosen["met"]
-    assert chosen["upper"] <= 0.1
+    assert chosen["sides"] == "both"
+    assert -0.1 <= chosen["lower"] < chosen["upper"] <= 0.1
     said = (folder / "said.txt").read_text()
-    assert "so that, with 90% confidence, the difference is at most the bound in the direction that there was" in said
+    assert (
+        "so that, with 90% confidence, the difference is at most the bound, in either direction, for people drawn"
+        in said
+    )
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert "with 90% confidence" in page
     assert "confidence 0.9" in page

@@ -93,7 +93,11 @@ def test_each_bound_shows_what_it_selects(options, made):
     assert len({bound.bound for bound in bounds}) == len(bounds)
     for bound in bounds[:: len(bounds) // 12]:
         choice = clf.path_.select(
-            epsilon=bound.bound, alpha=clf.alpha, confidence=clf.confidence, objective=clf.objective
+            epsilon=bound.bound,
+            alpha=clf.alpha,
+            confidence=clf.confidence,
+            sides=clf.sides,
+            objective=clf.objective,
         )
         point = made.path.points[bound.point]
         assert (point.step, bound.met) == (choice.step, choice.met)
@@ -383,7 +387,7 @@ def test_rows_that_chose_the_step_are_said_to_have():
 
 
 def test_past_zero_it_says_who_is_favoured_now():
-    made = summary(strategy="shift", confidence=0.8)
+    made = summary(strategy="shift", confidence=0.8, sides="upper")
     after = replace(made.overall.after, discrimination=Estimate(-0.2, -0.25, -0.15))
     far = replace(made, overall=replace(made.overall, after=after))
     verdict = judge_facts(far, 0.05, None)
@@ -392,7 +396,7 @@ def test_past_zero_it_says_who_is_favoured_now():
     assert verdict.heading == "! Past zero: the other group is favoured now"
     assert "and beyond it in the other" in verdict.sentence
     assert verdict.kind == "overshoots"
-    two_sided = judge_facts(replace(far, selection=replace(far.selection, confidence=None)), 0.05, None)
+    two_sided = judge_facts(replace(far, selection=replace(far.selection, sides="both")), 0.05, None)
     assert (two_sided.kind, two_sided.holds) == ("outside", False)
 
 

@@ -21,7 +21,6 @@ from sklearn.ensemble import (
 from eifffel import trace_path
 from eifffel.datasets import make_biased_classification
 from eifffel.ensembles._forests import ForestView
-from eifffel.leaves.placing import halve
 from eifffel.rows import batches as batches_module
 from eifffel.rows import columns as columns_module
 from eifffel.rows import hashing, parquet
@@ -29,6 +28,7 @@ from eifffel.rows.batches import Batch
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import read_groups
 from eifffel.rows.hashing import RowHashes, collect_hashes
+from eifffel.rows.parts import draw_searched
 from eifffel.rows.survey import WeightScale, common_divisor, survey_batch
 from eifffel.strategies import _shift
 
@@ -68,6 +68,10 @@ def assert_same_path(got, expected):
         np.testing.assert_array_equal(one.totals, two.totals)
         np.testing.assert_array_equal(one.n_rows, two.n_rows)
         assert one.rows == two.rows
+    assert (got.searched_counts is None) == (expected.searched_counts is None)
+    if got.searched_counts is not None:
+        np.testing.assert_array_equal(got.searched_counts.favorable, expected.searched_counts.favorable)
+        np.testing.assert_array_equal(got.certification_counts.totals, expected.certification_counts.totals)
     step = got.n_steps // 2
     np.testing.assert_array_equal(got.order.leaves_at(step), expected.order.leaves_at(step))
     model, other = got.model_at(step), expected.model_at(step)
@@ -201,35 +205,33 @@ def test_rows_of_equal_features_are_told_apart_by_group_and_label(small_samples)
 
 
 @pytest.mark.parametrize("size", [500, 100, 7, 1])
-def test_the_half_that_weighs_groups_is_not_the_half_that_certifies(small_samples, size):
+def test_the_part_that_weighs_groups_is_not_the_part_that_certifies(small_samples, size):
     race = np.random.RandomState(1).choice(["x", "y", "z"], len(X))
     held_out = (X[N:], y[N:], race[N:])
     path = trace_path(
         BOOSTED,
         cut((X[:N], y[:N], race[:N]), [300]),
         select_on=(cut(held_out, list(range(size, 500, size))), None, None),
-        keep_apart=True,
         strategy="shift",
     )
-    sample = small_samples[0][1]
-    n_apart = path.certification_counts.n_rows.sum()
-    assert 200 < n_apart < 300, "about a half, however small the batches"
-    assert sample.n_rows <= 500 - n_apart
+    searched = draw_searched(0, 500)
     place = dict(zip(hashing.hash_rows(X[N:]).tolist(), range(500), strict=True))
-    weighed = {place[row_hash] for row_hash in sample.row_hash.tolist()}
-    inside = [False] * 500
-    for start in range(0, 500, size):
-        part = slice(start, start + size)
-        rows = path_rows(race[N:][part], y[N:][part])
-        for place, chosen in enumerate(halve(rows, hashing.hash_rows(X[N:][part]))):
-            inside[start + place] = bool(chosen)
-    assert weighed <= {place for place, chosen in enumerate(inside) if chosen}
-    assert n_apart == 500 - sum(inside)
+    weighed = {place[row_hash] for row_hash in small_samples[0][1].row_hash.tolist()}
+    assert 50 < len(weighed) <= searched.sum()
+    assert weighed <= set(np.flatnonzero(searched).tolist()), "whatever the batches"
+    for counts, part in ((path.searched_counts, searched), (path.certification_counts, ~searched)):
+        expected = [[((race[N:] == g) & (y[N:] == label) & part).sum() for label in (0, 1)] for g in "xyz"]
+        np.testing.assert_array_equal(counts.totals, expected)
 
 
-def path_rows(groups, labels):
-    coding = Coding(np.array([0, 1]), 1, read_groups(["x", "y", "z"]))
-    return coding.encode(np.zeros(len(groups)), labels, groups, rows="rows")
+def test_of_equal_rows_some_are_in_either_part():
+    races = np.random.RandomState(1).choice(["x", "y", "z"], 400)
+    same = np.repeat(X[N : N + 1], 400, axis=0), np.ones(400, int), np.sort(races)
+    path = trace_path(
+        FOREST, *SCORING[:2], sensitive_features=np.resize(list("xyz"), N), select_on=same, min_group_rows=5
+    )
+    searched, whole = path.searched_counts.n_rows, path.counts.n_rows
+    assert (abs(searched / whole - 0.5) < 0.15).all()
 
 
 def test_several_groups_attributes_and_constraints_too():
@@ -251,9 +253,9 @@ def test_several_groups_attributes_and_constraints_too():
             FOREST, scoring, select_on=([part(N, 1200, swap=True), part(1200, 1500)], None, None), **options
         )
         assert_same_path(got, expected)
-    apart = trace_path(BOOSTED, scoring, select_on=([part(N, 1200), part(1200, 1500)], None, None), keep_apart=True)
+    apart = trace_path(BOOSTED, scoring, select_on=([part(N, 1200), part(1200, 1500)], None, None))
     assert apart.certification_counts.rows == "selection rows kept apart"
-    assert 240 <= apart.certification_counts.n_rows.sum() <= 262
+    assert apart.certification_counts.n_rows.sum() == (~draw_searched(0, 500)).sum()
     assert apart.select(epsilon=0.4, confidence=0.6).discrimination_rows == "selection rows kept apart"
 
 

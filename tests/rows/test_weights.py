@@ -52,6 +52,9 @@ def test_weights_are_counted_to_within_a_thousandth_or_refused(weights):
         return
     units, unit = count(np.array(weights))
     assert sum(units) < 2**63
+    if len(set(filter(None, exact))) == 1:  # weights that are all the same only say which rows count
+        assert (units, unit) == ([int(weight > 0) for weight in exact], 1)
+        return
     for weight, whole in zip(exact, units, strict=True):
         assert abs(whole * unit - weight) <= (0 if as_they_are else weight / 1000)
 

@@ -14,6 +14,11 @@ from eifffel.selection.bounds import EPSILON, Bounds
         ({"ratio": 0.8, "alpha": 0.02}, "ratio=0.8 with alpha=0.02"),
         ({"epsilon": 0.1, "confidence": 0.95}, "epsilon=0.1 with confidence=0.95"),
         ({"epsilon": 0, "confidence": 0.9, "alpha": 0}, "epsilon=0 with confidence=0.9 and alpha=0"),
+        ({"epsilon": 0.1, "sides": "upper"}, "epsilon=0.1 with sides='upper'"),
+        (
+            {"ratio": 0.8, "confidence": 0.9, "alpha": 0.1, "sides": "upper"},
+            "ratio=0.8 with sides='upper', confidence=0.9 and alpha=0.1",
+        ),
     ],
 )
 def test_in_words(given, words):
@@ -21,9 +26,10 @@ def test_in_words(given, words):
 
 
 def test_names_in_words_are_those_of_parameters():
-    bounds = Bounds(ratio=0.8, confidence=0.9, alpha=0.1)
-    assert bounds.words.parameters == ["ratio", "confidence", "alpha"]
-    assert bounds.words.say({"ratio": "--ratio"}) == "--ratio=0.8 with confidence=0.9 and alpha=0.1"
+    bounds = Bounds(ratio=0.8, confidence=0.9, alpha=0.1, sides="upper")
+    assert bounds.words.parameters == ["ratio", "sides", "confidence", "alpha"]
+    said = "--ratio=0.8 with sides='upper', confidence=0.9 and alpha=0.1"
+    assert bounds.words.say({"ratio": "--ratio"}) == said
 
 
 def test_another_bound_of_the_same_kind():
@@ -58,6 +64,7 @@ def test_they_are_fixed_once_made_and_equal_by_what_they_say():
         ({"epsilon": 0.1, "alpha": -1}, ValueError, "alpha"),
         ({"epsilon": 0.1, "confidence": 0.2}, ValueError, "confidence"),
         ({"epsilon": 0.1, "objective": "profit"}, ValueError, "objective"),
+        ({"epsilon": 0.1, "sides": "lower"}, ValueError, "sides"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_the_name_of_its_parameter(given, error, parameter):

@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from scipy.stats import binomtest, norm
 
 from draws import parity, two_groups
 from eifffel import ConstraintNotMetWarning, FewRowsWarning
-from eifffel.intervals import FEW, difference_interval, difference_limit
+from eifffel.intervals import FEW, difference_interval, difference_limit, ratio_limit
 from eifffel.kernels.interval_kernels import score_statistic
-from eifffel.selection.bounds import RULES, Bounds
-from eifffel.selection.choose import certify, select_step
+from eifffel.rows.groups import read_groups
+from eifffel.selection.bounds import RULES, SIDES, Bounds
+from eifffel.selection.certify import certify, find_start
+from eifffel.selection.choose import choose_step, select_step
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.selection import KnownRows
 
@@ -40,7 +43,7 @@ def counts(steps, each=4, **changes):
 
 def select(measured, rows=UNSEEN, **asked):
     bounds = Bounds(**{"epsilon": 0.1, **asked})
-    return select_step(measured, measured, two_groups("f", "m"), len(measured.favorable) - 1, bounds, rows)
+    return select_step(measured, None, measured, two_groups("f", "m"), bounds, rows)
 
 
 def quietly(measured, **asked):
@@ -56,28 +59,30 @@ def quietly(measured, **asked):
     epsilon=st.sampled_from([0.0, 0.125, 0.25]),
     alpha=st.sampled_from([None, 0.0, 0.125, 0.5]),
     rule=st.sampled_from(RULES),
+    sides=st.sampled_from(SIDES),
 )
-def test_rules(steps, epsilon, alpha, rule):
+def test_rules(steps, epsilon, alpha, rule, sides):
     # Eighths and sixteenths are exact, so the test needs no tolerance.
     disc = np.array([(c + d - a - b) / 8 for a, b, c, d in steps])
     accuracy = np.array([(4 - a + b + 4 - c + d) / 16 for a, b, c, d in steps])
     drop = accuracy[0] - accuracy
     limit = np.inf if alpha is None else alpha
     every = range(len(disc))
-    good = [k for k in every if abs(disc[k]) <= epsilon and drop[k] <= limit]
+    away = abs(disc) if sides == "both" else disc
+    good = [k for k in every if away[k] <= epsilon and drop[k] <= limit]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        chosen = select(counts(steps), epsilon=epsilon, alpha=alpha, rule=rule)
+        chosen = select(counts(steps), epsilon=epsilon, alpha=alpha, rule=rule, sides=sides)
     if rule == "paper":
         step = 0
         while step < len(disc) - 1 and disc[step] > epsilon and drop[step] < limit:
             step += 1
-        assert (chosen.step, chosen.met) == (step, disc[step] <= epsilon)
+        assert (chosen.step, chosen.met) == (step, away[step] <= epsilon)
     elif good:
         best = good[0] if rule == "first" else max(good, key=lambda k: (accuracy[k], -k))
         assert (chosen.step, chosen.met) == (best, True)
     else:
-        nearest = min((k for k in every if drop[k] <= limit), key=lambda k: (abs(disc[k]), k))
+        nearest = min((k for k in every if drop[k] <= limit), key=lambda k: (away[k], k))
         assert (chosen.step, chosen.met) == (nearest, False)
     assert [w.category for w in caught] == ([] if chosen.met else [ConstraintNotMetWarning])
     a, b, c, d = steps[chosen.step]
@@ -89,27 +94,43 @@ def test_rules(steps, epsilon, alpha, rule):
     assert chosen.n_accuracy_rows == 16
     np.testing.assert_allclose(chosen.interval, difference_interval(c + d, 8, a + b, 8, 0.95))
     assert chosen.confidence is None
-    assert chosen.upper is None
+    assert (chosen.lower, chosen.upper, chosen.rows_needed) == (None, None, {})
+    a, b, c, d = steps[0]
+    np.testing.assert_allclose(chosen.original, difference_interval(c + d, 8, a + b, 8, 0.95))
+    low, high = chosen.original
+    assert chosen.favours_unclear == (low <= 0 <= high)
+    assert ("do not say which group is favoured" in str(chosen)) == chosen.favours_unclear
+    assert not (sides == "both" and chosen.overshoots)
 
 
-def walk(steps, n, epsilon, confidence):
-    """Fixed-sequence testing as it is told: the steps that are passed from the end on."""
-    passed = []
+def keeps(step, n, epsilon, level):
+    """Whether the second of two groups of n people is not favoured by more than epsilon, by the test of one step."""
+    a, b, c, d = step
+    unprivileged, privileged = a + b, c + d
+    if score_statistic(float(privileged), float(n), float(unprivileged), float(n), epsilon) > -norm.ppf(level):
+        return False
+    if min(privileged, n - privileged, unprivileged, n - unprivileged) < FEW:
+        ends = [
+            binomtest(count, n).proportion_ci(2 * level - 1, method="exact") for count in (unprivileged, privileged)
+        ]
+        reach = np.hypot(ends[1].high - privileged / n, unprivileged / n - ends[0].low)
+        return (privileged - unprivileged) / n + reach <= epsilon
+    return True
+
+
+def walk(steps, n, epsilon, confidence, sides):
+    """Fixed-sequence testing as it is described: the steps that are passed from the end, and from the start."""
+    level = (1 + confidence) / 2 if sides == "both" else confidence
+    from_the_end, from_the_start = set(), set()
     for k in reversed(range(len(steps))):
-        a, b, c, d = steps[k]
-        unprivileged, privileged = a + b, c + d
-        if score_statistic(float(privileged), float(n), float(unprivileged), float(n), epsilon) > -norm.ppf(confidence):
+        if not keeps(steps[k], n, epsilon, level):
             break
-        if min(privileged, n - privileged, unprivileged, n - unprivileged) < FEW:
-            ends = [
-                binomtest(count, n).proportion_ci(2 * confidence - 1, method="exact")
-                for count in (unprivileged, privileged)
-            ]
-            reach = np.hypot(ends[1].high - privileged / n, unprivileged / n - ends[0].low)
-            if (privileged - unprivileged) / n + reach > epsilon:
-                break
-        passed.append(k)
-    return passed
+        from_the_end.add(k)
+    for k, (a, b, c, d) in enumerate(steps):
+        if not keeps((c, d, a, b), n, epsilon, level):
+            break
+        from_the_start.add(k)
+    return sorted(from_the_end if sides == "upper" else from_the_end & from_the_start)
 
 
 @settings(max_examples=200, deadline=None)
@@ -117,28 +138,70 @@ def walk(steps, n, epsilon, confidence):
     steps=long_paths,
     epsilon=st.sampled_from([0.02, 0.1, 0.3]),
     alpha=st.sampled_from([None, 0.02, 0.1]),
-    confidence=st.sampled_from([0.9, 0.95, 0.99]),
+    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]),
     rule=st.sampled_from(["first", "most_accurate"]),
+    sides=st.sampled_from(SIDES),
 )
-def test_confidence_walks_from_the_end_and_stops_at_the_first_step_that_is_not_rejected(
-    steps, epsilon, alpha, confidence, rule
+def test_confidence_walks_from_both_ends_and_stops_at_the_first_step_that_is_not_passed(
+    steps, epsilon, alpha, confidence, rule, sides
 ):
     measured = counts(steps, each=40)
-    passed = walk(steps, 80, epsilon, confidence)
-    np.testing.assert_array_equal(
-        np.flatnonzero(certify(measured.limits(confidence) - epsilon, len(steps) - 1)), sorted(passed)
-    )
-    chosen = quietly(measured, epsilon=epsilon, alpha=alpha, confidence=confidence, rule=rule)
+    passed = walk(steps, 80, epsilon, confidence, sides)
+    bounds = Bounds(epsilon=epsilon, confidence=confidence, sides=sides)
+    np.testing.assert_array_equal(np.flatnonzero(certify(measured, bounds, None)), passed)
+    chosen = quietly(measured, epsilon=epsilon, alpha=alpha, confidence=confidence, rule=rule, sides=sides)
     drop = measured.drop("accuracy")
-    good = [k for k in sorted(passed) if alpha is None or drop[k] <= alpha]
+    good = [k for k in passed if alpha is None or drop[k] <= alpha]
     assert chosen.met == bool(good)
+    assert (chosen.shortfall is None) == chosen.met
     if good:
         best = good[0] if rule == "first" else min(good, key=lambda k: (drop[k], k))
         assert chosen.step == best
         assert chosen.upper <= epsilon
+        assert sides == "upper" or chosen.lower >= -epsilon
+        assert sides == "upper" or not chosen.overshoots
     a, b, c, d = steps[chosen.step]
-    assert chosen.upper == pytest.approx(float(difference_limit(c + d, 80, a + b, 80, confidence)))
+    level = (1 + confidence) / 2 if sides == "both" else confidence
+    assert chosen.upper == pytest.approx(float(difference_limit(c + d, 80, a + b, 80, level)))
+    if sides == "both":
+        assert chosen.lower == pytest.approx(-float(difference_limit(a + b, 80, c + d, 80, level)))
+        np.testing.assert_allclose((chosen.lower, chosen.upper), chosen.interval)
+    else:
+        assert chosen.lower is None
     np.testing.assert_allclose(chosen.interval, difference_interval(c + d, 80, a + b, 80, confidence))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    steps=long_paths,
+    ratio=st.sampled_from([0.5, 0.8, 0.9]),
+    confidence=st.sampled_from([0.5, 0.9]),
+    sides=st.sampled_from(SIDES),
+)
+def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, sides):
+    measured = counts(steps, each=40)
+    level = (1 + confidence) / 2 if sides == "both" else confidence
+    # The other group's rate is at least ratio times this one's; where nobody is favoured no ratio is defined.
+    of = [(a + b, c + d) for a, b, c, d in steps]
+    defined = [k for k, (one, other) in enumerate(of) if one or other]
+
+    def from_end(order, pick):
+        passed = set()
+        for k in order[order.index(defined[0 if order[0] == 0 else -1]) :] if defined else ():
+            one, other = pick(of[k])
+            if ratio_limit(other, 80, one, 80, ratio, level) > 0:
+                break
+            passed.add(k)
+        return passed
+
+    passed = from_end([*range(len(steps))][::-1], lambda pair: pair)
+    if sides == "both":
+        passed &= from_end([*range(len(steps))], lambda pair: pair[::-1])
+    bounds = Bounds(ratio=ratio, confidence=confidence, sides=sides)
+    np.testing.assert_array_equal(np.flatnonzero(certify(measured, bounds, None)), sorted(passed))
+    chosen = quietly(measured, epsilon=None, ratio=ratio, confidence=confidence, sides=sides)
+    assert (chosen.met, chosen.step if passed else None) == (bool(passed), min(passed, default=None))
+    assert not (sides == "both" and chosen.met and chosen.rate_ratio < ratio)
 
 
 def test_limits_of_steps_that_change_nothing_are_those_of_the_step_before():
@@ -148,36 +211,109 @@ def test_limits_of_steps_that_change_nothing_are_those_of_the_step_before():
     np.testing.assert_array_equal(measured.limits(0.9), each)
 
 
+N_STEPS = 400
+SHARE = np.arange(N_STEPS + 1) / N_STEPS
+# The rates of two groups after each step: they change places once, or come back, so that the last step is as the first.
+POPULATIONS = {
+    "crossing": (0.2 + 0.24 * SHARE, 0.44 - 0.24 * SHARE),
+    "coming back": (0.24 + 0.4 * SHARE * (1 - SHARE), np.full(N_STEPS + 1, 0.32)),
+}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [300, 2000])
-def test_the_bound_holds_in_the_population_as_often_as_promised(n):
-    """A population whose rates run from 20% to 44% in one group and from 44% to 20% in the other, step by step.
-
-    The decision about a person turns once, so that the steps of one draw go together, as those of a path do.
-    """
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_the_bound_holds_in_the_population_as_often_as_promised(population, n):
+    """The decision about a person turns where the rate passes a threshold of theirs: steps of a draw go together."""
     random = np.random.default_rng(n)
-    n_draws, n_steps, epsilon = 1500, 400, 0.05
-    rising = 0.2 + 0.24 * np.arange(n_steps + 1) / n_steps
-    truth = rising[::-1] - rising
+    n_draws, epsilon = 1000, 0.05
+    rates = POPULATIONS[population]
+    truth = rates[1] - rates[0]
     sizes = np.array([n // 3, n - n // 3])
     labelled = PathCounts(
-        np.zeros((n_steps + 1, 2, 2), int), np.ones((2, 2), int), "scoring rows", np.ones(2, int), parity()
+        np.zeros((N_STEPS + 1, 2, 2), int), np.ones((2, 2), int), "scoring rows", np.ones(2, int), parity()
     )
-    broken = {None: 0, 0.95: 0}
+    outside = {None: abs(truth) > epsilon, "both": abs(truth) > epsilon, "upper": truth > epsilon}
+    broken = dict.fromkeys(outside, 0)
     for _ in range(n_draws):
         drawn = [np.sort(random.uniform(size=size)) for size in sizes]
-        favorable = [np.searchsorted(drawn[0], rising), np.searchsorted(drawn[1], rising[::-1])]
+        favorable = [np.searchsorted(of, rate) for of, rate in zip(drawn, rates, strict=True)]
         measured = PathCounts(np.column_stack(favorable)[..., None], sizes[:, None], "selection rows", sizes, parity())
-        for confidence in broken:
-            bounds = Bounds(epsilon=epsilon, confidence=confidence)
+        for sides in broken:
+            bounds = Bounds(epsilon=epsilon, confidence=sides and 0.95, sides=sides or "both")
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConstraintNotMetWarning)
                 warnings.simplefilter("ignore", FewRowsWarning)
-                chosen = select_step(measured, labelled, two_groups(), n_steps, bounds, UNSEEN)
-            broken[confidence] += chosen.met and truth[chosen.step] > epsilon
-    error = (0.05 * 0.95 / n_draws) ** 0.5
-    assert 0.01 <= broken[0.95] / n_draws <= 0.05 + 3 * error  # it gives nothing away either
-    assert broken[None] / n_draws > 0.35
+                chosen = select_step(measured, None, labelled, two_groups(), bounds, UNSEEN)
+            broken[sides] += chosen.met and outside[sides][chosen.step]
+    most = 0.05 + 3 * (0.05 * 0.95 / n_draws) ** 0.5
+    assert broken["both"] / n_draws <= most
+    assert broken["upper"] / n_draws <= most
+    if population == "crossing":
+        assert broken["upper"] / n_draws >= 0.01  # it gives nothing away either
+        assert broken[None] / n_draws > 0.35
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "certified"), [(600, 0.0), (9000, 0.9)])
+def test_a_bound_of_three_groups_holds_in_the_population_as_often_as_promised(n, certified):
+    """Two of three rates rise to that of the third and past it, at different steps; half of the rows find a start."""
+    random = np.random.default_rng(n)
+    n_draws, epsilon = 600, 0.08
+    rates = 0.2 + np.array([0.28, 0.2, 0])[:, None] * SHARE + np.array([0, 0.04, 0.15])[:, None]
+    truth = rates.max(axis=0) - rates.min(axis=0)
+    assert truth.min() < 0.03
+    assert min(truth[0], truth[-1]) > epsilon
+    compared = parity(read_groups(["a", "b", "c"]))
+    broken = met = 0
+    for _ in range(n_draws):
+        searched, apart = (
+            PathCounts(
+                np.array([np.searchsorted(np.sort(random.uniform(size=n // 6)), rate) for rate in rates]).T[..., None],
+                np.full((3, 1), n // 6),
+                rows,
+                np.full(3, n // 6),
+                compared,
+            )
+            for rows in ("selection rows searched", "selection rows kept apart")
+        )
+        bounds = Bounds(epsilon=epsilon, confidence=0.95)
+        step, kept = choose_step(apart, searched, labelled_nobody(3), bounds)
+        met += kept
+        broken += kept and truth[step] > epsilon
+    assert broken / n_draws <= 0.05 + 3 * (0.05 * 0.95 / n_draws) ** 0.5
+    assert met / n_draws >= certified
+
+
+def labelled_nobody(n_groups):
+    """Counts of accuracy that are all the same."""
+    shape = (n_groups, 2)
+    nobody = np.zeros((N_STEPS + 1, *shape), int), np.ones(shape, int), "scoring rows", np.ones(n_groups, int)
+    return PathCounts(*nobody, parity(read_groups(["a", "b", "c"])))
+
+
+@pytest.mark.parametrize("start", [0, 2, 4])
+def test_of_several_differences_tests_go_both_ways_from_a_step_found_on_other_rows(start):
+    # Of five steps the second and the last break the bound on the rows that test.
+    compared = parity(read_groups(["a", "b", "c"]))
+    rates = np.array([[30, 30, 30], [30, 60, 30], [30, 31, 30], [31, 31, 30], [20, 20, 60]])
+    apart = PathCounts(rates[..., None] * 10, np.full((3, 1), 1000), "selection rows kept apart", [1000] * 3, compared)
+    bounds = Bounds(epsilon=0.1, confidence=0.9)
+    found = {0: [0], 2: [2, 3], 4: []}[start]
+    assert np.flatnonzero(certify(apart, bounds, start)).tolist() == found
+
+
+def test_the_start_is_where_all_limits_are_least_among_steps_that_cost_no_more_than_alpha():
+    compared = parity(read_groups(["a", "b", "c"]))
+    rates = np.array([[10, 30, 20], [20, 30, 20], [25, 26, 24], [30, 20, 20]])
+    favorable = np.stack([rates * 5, rates * 5], axis=-1)
+    favorable[2, :, 0] += 5 * rates[2]  # all that is gained is wrong
+    favorable[2, :, 1] -= 5 * rates[2]
+    searched = PathCounts(favorable, np.full((3, 2), 500), "selection rows searched", [1000] * 3, compared)
+    bounds = Bounds(epsilon=0.1, confidence=0.9)
+    assert find_start(searched, bounds) == 2
+    assert find_start(searched, replace(bounds, alpha=0.05)) == 1
+    assert find_start(None, bounds) is None
 
 
 def test_an_unmet_bound_says_what_was_reached():
@@ -194,14 +330,16 @@ def test_an_unmet_bound_says_what_was_reached():
         ({"epsilon": 0.1}, ["epsilon=0.1 is NOT met"]),
         ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"\(ratio 0\.5000; 95% interval"]),
         (
-            {"epsilon": 0.1, "confidence": 0.995},
+            {"epsilon": 0.1, "confidence": 0.995, "sides": "upper"},
             [
-                *("NOT met", r"99\.5% interval .*; one-sided, at most 0\.\d+ with 99\.5% confidence"),
+                "epsilon=0.1 with sides='upper' and confidence=0.995 is NOT met",
+                r"99\.5% interval .*; at most 0\.\d+ with 99\.5% confidence\)",
+                "\nnot even the last step can be certified; ",
             ],
         ),
         (
             {"epsilon": 0.9, "confidence": 0.8},
-            ["is met", "\nthe model was not trained on these rows"],
+            ["epsilon=0.9 with confidence=0.8 is met", "\nthe model was not trained on these rows"],
         ),
         (
             {"epsilon": 0.9, "confidence": 0.8, "rows": UNSEEN._replace(trained=None)},
@@ -211,8 +349,12 @@ def test_an_unmet_bound_says_what_was_reached():
 )
 def test_a_selection_says_itself_in_words(asked, words):
     told = str(quietly(counts([(0, 1, 1, 1)]), **asked))
-    assert told.count("\n") == (2 if "confidence" not in asked else 3)
+    assert told.count("\n") == (3 if "confidence" not in asked else 4)
     assert "accuracy 0.5625, 0.0000 below the original model, on 16 selection rows" in told
+    # 16 people say little.
+    assert re.search(
+        r"\nthese rows do not say which group is favoured: the interval of .*, -0\.\d+ to 0\.\d+, con", told
+    )
     for some in words:
         assert re.search(some, told), told
 
@@ -250,14 +392,18 @@ def test_bad_bounds(given, error, message):
 
 def test_the_advice_names_only_bounds_that_were_given():
     unmet = counts([(0, 0, 1, 1)])
-    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon$"):
+    unclear = r"\. Moreover, these rows do not say which group is favoured: [^.]*0\.\d+ to [^.]*0\.\d+, contains 0$"
+    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon" + unclear):
         select(unmet, epsilon=0.01)
-    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon or alpha$"):
+    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon or alpha" + unclear):
         select(unmet, epsilon=0.01, alpha=0.5)
+    many = counts([(0, 0, 40, 40)], each=40)
+    with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon$"):
+        select(many, epsilon=0.01)
 
 
 def test_a_path_that_begins_on_the_other_side_is_explained():
-    other = "favours the group that was taken as unprivileged; trace it with privileged= the other one$"
+    other = "favours the group that was taken as unprivileged; trace it with privileged= the other one"
     with pytest.warns(ConstraintNotMetWarning, match=other):
         select(counts([(1, 1, 0, 0), (2, 2, 0, 0)]), epsilon=0.01)
 
@@ -279,7 +425,7 @@ def test_confidence_is_refused_on_rows_that_cannot_give_it():
     with pytest.raises(ValueError, match=r"confidence=0.95 needs rows that neither trained .* scored by the selection"):
         select(counts([(0, 0, 0, 0)]), confidence=0.95, rows=UNSEEN._replace(overlap=0.6))
     weighted = counts([(0.0, 0, 0, 0)])
-    with pytest.raises(ValueError, match=r"confidence=0.95 counts people, and the selection rows have a sample_weight"):
+    with pytest.raises(ValueError, match=r"confidence=0.95 counts people, and the selection rows have sample weights"):
         select(weighted, confidence=0.95)
 
 
@@ -299,8 +445,10 @@ def test_where_the_end_cannot_be_certified_it_says_how_many_rows_would_do():
     # At the end 30 of 100 in one group and 290 of 1000 in the other: the smaller group is what is uncertain.
     sizes = np.array([[50, 50], [500, 500]])
     few = counts([(0, 5, 100, 300), (10, 20, 100, 190)], totals=sizes, n_rows=sizes.sum(axis=1))
-    message = unmet(few, epsilon=0.05)
-    assert message.startswith("epsilon=0.05 with confidence=0.95 is not met: not even the last step can be certified;")
+    message = unmet(few, epsilon=0.05, sides="upper")
+    assert message.startswith(
+        "epsilon=0.05 with sides='upper' and confidence=0.95 is not met: not even the last step can"
+    )
     assert "rows of group 'f' (there are 100) would be needed" in message
     assert "at most" in message
     assert "on 1,100 selection rows" in message
@@ -318,7 +466,8 @@ def test_where_one_group_alone_would_not_do_it_asks_for_both():
     first, second = needed(message)
     assert first == second
     one, other = np.random.default_rng(0).binomial(first, 0.5, (2, 4000))
-    assert 0.7 < (difference_limit(one, first, other, first, 0.95) <= 0.02).mean() < 0.9
+    passes = [difference_limit(a, first, b, first, 0.975) <= 0.02 for a, b in ((one, other), (other, one))]
+    assert 0.7 < np.logical_and(*passes).mean() < 0.9
 
 
 def test_where_the_end_breaks_the_bound_no_rows_help():
@@ -328,17 +477,38 @@ def test_where_the_end_breaks_the_bound_no_rows_help():
 
 def test_where_what_is_certified_costs_too_much_it_says_so():
     steps = [(0, 40, 20, 40), (0, 40, 20, 40), (40, 40, 0, 0)]
-    message = unmet(counts(steps, each=40), epsilon=0.1, alpha=0.1)
-    assert "epsilon=0.1 with confidence=0.95 and alpha=0.1 is not met: steps from 2 on are certified" in message
+    message = unmet(counts(steps, each=40), epsilon=0.1, alpha=0.1, sides="upper")
+    words = "epsilon=0.1 with sides='upper', confidence=0.95 and alpha=0.1 is not met: steps from 2 on are certified"
+    assert words in message
+    assert "each of them has a drop of accuracy of more than alpha" in message
+    # Steps 1 and 2 are within the bound in both directions, and the last is not.
+    steps = [(0, 400, 200, 400), (200, 200, 200, 200), (210, 210, 200, 200), (400, 400, 0, 0)]
+    message = unmet(counts(steps, each=400), epsilon=0.2, alpha=0.1)
+    assert "epsilon=0.2 with confidence=0.95 and alpha=0.1 is not met: steps from 1 to 2 are certified" in message
     assert "each of them has a drop of accuracy of more than alpha" in message
 
 
-def test_a_step_far_past_zero_is_warned_of():
-    steps = [(0, 10, 10, 40), (15, 25, 10, 20)]
+def test_a_step_that_tests_do_not_come_to_is_said_to_be_blocked():
+    # Step 2 is well within the bound; the last step is beyond it, and tests begin there.
+    steps = [(0, 0, 400, 400), (200, 200, 300, 300), (200, 200, 200, 200), (0, 0, 300, 300)]
+    message = unmet(counts(steps, each=400), epsilon=0.1)
+    assert (
+        "step 2 would be certified by itself, but tests go from step to step, and end at step 3, before they" in message
+    )
+    assert "its discrimination is 0.75 there, and may be 0.7" in message
+    assert "The step given, 2, has discrimination 0, from -0.0" in message
+    assert message.endswith("within the bound, but no test of the walk that certifies steps came to it")
+
+
+def test_in_one_direction_a_step_far_past_zero_is_warned_of():
+    measured = counts([(0, 10, 10, 40), (15, 25, 10, 20)], each=40)
     with pytest.warns(
         FewRowsWarning, match=r"only by going past zero, and beyond it .*: on 160 selection rows step 1 has .* 'f'"
     ):
-        assert select(counts(steps, each=40), epsilon=0.05, confidence=0.95).step == 1
+        chosen = select(measured, epsilon=0.05, confidence=0.95, sides="upper")
+    assert (chosen.step, chosen.met, chosen.overshoots) == (1, True, True)
+    both = quietly(measured, epsilon=0.05, confidence=0.95)
+    assert (both.met, both.overshoots) == (False, False)
 
 
 def test_groups_of_few_rows_are_warned_of():

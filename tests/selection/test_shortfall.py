@@ -8,7 +8,7 @@ import pytest
 from draws import parity
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.rows.groups import read_groups
-from eifffel.selection.bounds import Bounds
+from eifffel.selection.bounds import SIDES, Bounds
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.shortfall import find_shortfall, say_shortfall
 
@@ -24,8 +24,8 @@ def make(sizes, rates):
     return PathCounts(favorable[None], totals, "selection rows", totals[:, 0], parity(groups))
 
 
-def find(counts, **asked):
-    return find_shortfall(counts, np.zeros(1, bool), 0, Bounds(confidence=0.95, **asked))
+def find(counts, searched=None, **asked):
+    return find_shortfall(counts, searched, np.zeros(1, bool), 0, Bounds(confidence=0.95, **asked))
 
 
 def certified(counts, needed, **asked):
@@ -35,7 +35,9 @@ def certified(counts, needed, **asked):
     n_rows = np.array([needed.get(name, n) for name, n in zip(constraint.names, counts.n_rows, strict=True)])
     drawn = np.random.default_rng(0).binomial(n_rows, rates, (DRAWS, len(n_rows)))[:, :, None]
     new = PathCounts(drawn, n_rows[:, None], counts.rows, n_rows, constraint)
-    return (Bounds(confidence=0.95, **asked).measure_excess(new) <= 0).mean()
+    bounds = Bounds(confidence=0.95, **asked)
+    within = [bounds.measure_excess(new, exchanged=exchanged) <= 0 for exchanged in (False, True)]
+    return np.logical_and(*within).mean() if bounds.sides == "both" else within[0].mean()
 
 
 CASES = {
@@ -51,9 +53,17 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_so_many_rows_do_about_four_times_in_five(case):
+@pytest.mark.parametrize(
+    ("case", "sides"),
+    [
+        (case, sides)
+        for case, (counts, _) in CASES.items()
+        for sides in (SIDES if len(counts.totals) == 2 else SIDES[:1])
+    ],
+)
+def test_so_many_rows_do_about_four_times_in_five(case, sides):
     counts, asked = CASES[case]
+    asked = {**asked, "sides": sides}
     short = find(counts, **asked)
     assert short.kind == "rows"
     assert short.rows_needed
@@ -63,13 +73,37 @@ def test_so_many_rows_do_about_four_times_in_five(case):
 
 
 def test_the_limit_is_what_was_reached():
-    difference, ratio = find(make([50, 500], [0.3, 0.28]), epsilon=0.05), find(make([60, 400], [0.5, 0.5]), ratio=0.8)
-    assert (difference.pair, ratio.pair) == (("b", "a"), ("b", "a"))
-    assert difference.value == pytest.approx(-0.02)
-    assert difference.limit == pytest.approx(difference_limit(140, 500, 15, 50, 0.95))
-    assert ratio.value == 1
+    few = make([50, 500], [0.3, 0.28])
+    upper, both = find(few, epsilon=0.05, sides="upper"), find(few, epsilon=0.05)
+    assert upper.pair == both.pair == ("b", "a")
+    assert upper.value == pytest.approx(both.value) == pytest.approx(-0.02)
+    assert upper.limit == pytest.approx(difference_limit(140, 500, 15, 50, 0.95))
+    # In both directions it is the lower limit that is further beyond the bound.
+    assert both.limit == pytest.approx(-difference_limit(15, 50, 140, 500, 0.975))
+    ratio = find(make([60, 400], [0.5, 0.5]), ratio=0.8, sides="upper")
+    assert (ratio.pair, ratio.value) == (("b", "a"), 1)
     assert ratio_limit(200, 400, 30, 60, ratio.limit, 0.95) == pytest.approx(0, abs=1e-5)
     assert ratio.limit < 0.8
+
+
+def test_of_rows_in_two_parts_those_of_both_are_counted():
+    counts, asked = CASES["five groups"]
+    alone, with_others = find(counts, **asked), find(counts, searched=counts, **asked)
+    assert with_others.n_rows == {name: 2 * n for name, n in alone.n_rows.items()}
+    for name, n in with_others.rows_needed.items():
+        assert n == pytest.approx(2 * alone.rows_needed[name], rel=0.1)  # each is rounded up to two digits
+
+
+def test_a_group_of_few_rows_that_alone_stands_in_the_way_is_named():
+    def few(sizes, rates, **asked):
+        return find(make(sizes, rates), **asked).few_rows
+
+    assert few([60, 8000, 9000], [0.3, 0.31, 0.29], epsilon=0.07) == {"a": 60}
+    assert few([60, 8000, 9000, 0], [0.3, 0.31, 0.29, 0.3], epsilon=0.07) == {"a": 60, "d": 0}
+    assert few([60, 8000, 0], [0.3, 0.31, 0.29], epsilon=0.07) == {}, "nor without two of three"
+    assert few([800, 800, 900], [0.3, 0.31, 0.29], epsilon=0.01) == {}, "without all of them nothing is left"
+    assert few([300, 80_000, 90_000], [0.3, 0.31, 0.29], epsilon=0.06) == {"a": 300}  # all others keep it
+    assert few([60, 900], [0.3, 0.29], epsilon=0.07) == {}, "of two groups none can be left out"
 
 
 @pytest.mark.parametrize(
@@ -101,9 +135,10 @@ def test_in_words():
     short = find(counts, epsilon=0.07)
     selection = SimpleNamespace(shortfall=short, ratio=None, directed=False)
     assert say_shortfall(selection) == (
-        "not even the last step can be certified; for that, about 1,100 rows of group 'a' (there are 60), 1,300 rows "
-        "of group 'b' (there are 800) and 1,500 rows of group 'c' (there are 900) would be needed, to succeed four "
-        "times in five. Allow a larger epsilon, or less confidence"
+        "not even the last step can be certified; about 2,000 rows of group 'a' (there are 60), 1,500 rows of group "
+        "'b' (there are 800) and 1,700 rows of group 'c' (there are 900) would be needed, to succeed four times in "
+        "five. Allow a larger epsilon, or less confidence; or leave out groups of fewer rows, as with "
+        "min_group_rows=61: 'a' (60 rows) has too few for this bound"
     )
     beyond = find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8)
     said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, directed=False))

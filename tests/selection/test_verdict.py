@@ -91,7 +91,10 @@ def test_next_months_rows_are_judged(path):
     text = str(verdict)
     assert text.startswith(verdict.heading)
     assert f"On 2,000 measured rows, {len(groups[0]):,} of group 0 and {len(groups[1]):,} of group 1" in text
-    assert f"with discrimination {choice.discrimination:.4f}, at most {choice.upper:.4f}, and accuracy" in text
+    assert (
+        f"discrimination {choice.discrimination:.4f}, from {choice.lower:.4f} to {choice.upper:.4f}, and accuracy"
+        in text
+    )
     assert "The step was chosen with 95% confidence on 2,000 selection rows" in text
     assert "95% interval" in text
 
@@ -121,13 +124,15 @@ def test_weighted_rows_have_no_interval(path):
 
 
 def test_a_step_past_zero_is_judged_by_what_was_asked_for(path):
-    choice = replace(path.select(epsilon=0.05, confidence=0.8), step=path.n_steps)
+    choice = replace(path.select(epsilon=0.05, confidence=0.8, sides="upper"), step=path.n_steps)
     verdict = path.verdict(choice)
     assert verdict.discrimination < -0.3
     assert (verdict.holds, verdict.kind) == (True, "overshoots")
     assert verdict.heading == "Past zero: the other group is favoured now"
-    both, surer = (replace(choice, bounds=replace(choice.bounds, confidence=level)) for level in (None, 0.99))
-    assert not path.verdict(both).holds
+    both, surer = (
+        replace(choice, bounds=replace(choice.bounds, **asked)) for asked in ({"sides": "both"}, {"confidence": 0.99})
+    )
+    assert (path.verdict(both).kind, path.verdict(both).holds) == ("outside", False)
     narrow, wide = verdict.interval, path.verdict(surer).interval
     assert wide[0] < narrow[0] < narrow[1] < wide[1]
 
@@ -155,9 +160,12 @@ def test_something_else_than_a_selection(path):
 
 
 def test_limits_of_every_step(path):
-    limits = path.upper_limits(0.9)
-    assert limits.shape == path.discrimination.shape
-    assert (limits > path.discrimination).all()
+    lower, upper = path.lower_limits(0.9), path.upper_limits(0.9)
+    assert lower.shape == upper.shape == path.discrimination.shape
+    assert (lower < path.discrimination).all()
+    assert (path.discrimination < upper).all()
+    chosen = path.select(epsilon=0.1, confidence=0.8)  # whose two tests are at 0.9 each
+    assert (chosen.lower, chosen.upper) == (lower[chosen.step], upper[chosen.step])
     with pytest.raises(ValueError, match=r"confidence must be at least 0.5"):
         path.upper_limits(0.1)
     with pytest.raises(TypeError, match=r"confidence must be a number of at least 0.5 and below 1, got None"):
@@ -248,6 +256,7 @@ FACTS = PublicFacts(
     groups=(GroupFacts("f", "sex", 0.5, False, True), GroupFacts("m", "sex", 0.6, False, True)),
     discrimination=0.1,
     interval=(0.05, 0.15),
+    original=(0.2, 0.3),
     between=("m", "f"),
     rates=(0.6, 0.5),
     by_attribute=(("sex", 0.1),),
@@ -310,6 +319,14 @@ def test_a_public_verdict_is_written_from_public_facts(epsilon, ratio, kind, hea
 def test_what_is_said_beside_a_public_verdict(facts, words):
     sentence = say_public_verdict(replace(FACTS, **facts), 0.2, None).sentence
     assert sentence == say_public_verdict(FACTS, 0.2, None).sentence + words
+
+
+def test_where_an_original_model_may_favour_either_group_the_verdict_says_so():
+    sentence = say_public_verdict(replace(FACTS, original=(-0.01, 0.03)), 0.2, None).sentence
+    words = "These rows do not say which group is favoured: the interval of the original model's discrimination, "
+    assert f"{words}-0.0100 to 0.0300, contains 0." in sentence
+    undirected = say_public_verdict(replace(FACTS, original=(0.0, 0.03), directed=False), 0.2, None).sentence
+    assert "which group is favoured" not in undirected
 
 
 def test_a_public_verdict_where_nothing_is_left_to_compare():

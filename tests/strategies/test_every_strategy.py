@@ -77,7 +77,6 @@ def test_leaves_are_edited_step_by_step(strategy):
     assert (flips["before"] != flips["after"]).all()
     assert flips["step"].min() >= 1
     assert (path.order.step_of(path.order.leaves_at(path.n_steps)) == flips["step"]).all()
-    assert 0 <= path.order.safest <= path.n_steps
 
 
 def test_upwards_nobody_loses(strategy):

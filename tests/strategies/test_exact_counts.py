@@ -244,7 +244,7 @@ def test_a_model_is_asked_about_few_steps(monkeypatch):
     view = view_ensemble(view.write(leaf_value))
     direction = view.leaf_score + 0.1 * random.normal(size=view.n_leaves)
     direction[tied] = [1e-15, -1e-15] * 10
-    order = _shift.ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf)
+    order = _shift.ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)))
     many = order.on_rows(view, index)
     monkeypatch.setattr(_shift, "MOST_ASKED", 5)
     few = order.on_rows(view, index)

@@ -168,6 +168,7 @@ OPTIONS = {
     "recode": "code the labels as 0 and 1 and say --favorable 0",
     "selection_size": "--selection-size",
     "signs": "with --monotone, as in arrears:-1",
+    "sides": "--sides",
     "strategy": "--strategy",
     "table": "--table",
     "test_size": "--test-size",

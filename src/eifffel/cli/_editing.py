@@ -46,6 +46,7 @@ def read_editing(options: EditOptions) -> Editing:
         ratio=options.ratio,
         alpha=options.alpha,
         confidence=options.confidence,
+        sides=options.sides,
         objective=_read_costs(options.objective) if "," in options.objective else options.objective,
     )
     split = Split(options.seed, options.test_size, options.selection_size)

@@ -7,6 +7,7 @@ import typer
 
 from eifffel.cli._groups import OptionGroup, declares_options
 from eifffel.comparison import Comparison
+from eifffel.selection.bounds import BOTH
 from eifffel.strategies import ANY, AUTO
 
 # Options that a command takes by itself, or in more than one group. Files are checked where they are read, with errors
@@ -177,10 +178,16 @@ class BoundOptions(OptionGroup):
     confidence: Annotated[
         float | None,
         typer.Option(
-            help="Let the bound hold, with this confidence, such as 0.95, for people drawn like those of the table. It "
-            "then bounds the difference in the direction that there was."
+            help="Let the bound hold, with this confidence, such as 0.95, for people drawn like those of the table."
         ),
     ] = None
+    sides: Annotated[
+        str,
+        typer.Option(
+            help="Bound the difference of two groups in both directions, or, with upper, only in that in which the "
+            "privileged one is favoured."
+        ),
+    ] = BOTH
     objective: Annotated[
         str,
         typer.Option(

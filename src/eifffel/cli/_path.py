@@ -105,7 +105,7 @@ def path(
     elif not output.quiet:
         print_path(summary, tradeoff)
         if summary.selection is not None and summary.selection.shortfall is not None:
-            say(f"The bound is not met: {say_shortfall(summary.selection)}.")
+            say("The bound is not met: " + say_shortfall(summary.selection) + ".")
         say_where(table=out, picture=picture)
 
 
@@ -179,6 +179,7 @@ def mark_step(chosen: ChosenStep) -> Mark | None:
         epsilon=chosen.epsilon,
         alpha=chosen.alpha,
         confidence=chosen.confidence,
+        sides=chosen.sides,
         interval=chosen.interval,
         upper=chosen.upper,
     )

@@ -13,6 +13,7 @@ from eifffel.ensembles import EnsembleView
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.coding import Coding, Rows
 from eifffel.rows.hashing import MOST_HASHES, RowHashes, RowNames, hash_rows
+from eifffel.rows.parts import draw_searched
 from eifffel.rows.survey import Survey
 
 # Of a small group, so many distinct rows are drawn if there are as many.
@@ -40,6 +41,8 @@ class PlacedRows:
         How many rows they stand for, where equal ones were put together.
     where : str
         The batch that they are of, if they are not all.
+    start : int
+        The place of the first of them among all rows, where they are a whole batch.
     """
 
     X: Any
@@ -50,6 +53,7 @@ class PlacedRows:
     decided: np.ndarray | None = None
     n_rows: int | None = None
     where: str = ""
+    start: int = 0
 
     def __len__(self) -> int:
         return int(self.index.shape[1])
@@ -96,6 +100,7 @@ class CheckedRows:
     rows: Rows
     row_hash: np.ndarray
     where: str
+    start: int = 0
 
     def __len__(self) -> int:
         return len(self.rows.group)
@@ -115,8 +120,8 @@ class Placing:
         What they are called, and in errors.
     in_memory : bool
         Whether the batch is all rows. Of others, what may be needed later is found out while they are in memory.
-    half : bool
-        Whether to place a half of the rows only (`Rows.halve`).
+    searched : bool
+        Whether to place only those that are in the part that is searched; see `draw_searched`.
     last : ndarray of shape (n_groups * n_labels,), optional
         Of each cell, the largest `PlacedRows.row_hash` that is placed.
     """
@@ -129,7 +134,7 @@ class Placing:
     in_memory: bool
     n_jobs: int | None = None
     verbose: int = 0
-    half: bool = False
+    searched: bool = False
     last: np.ndarray | None = None
 
     def check(self, batch: Batch) -> CheckedRows:
@@ -140,21 +145,24 @@ class Placing:
             return CheckedRows(X, X, rows, np.empty(0, np.uint64), batch.where)
         checked = self.view.check_rows(X)
         row_hash = hash_rows(checked)
-        chosen = halve(rows, None if self.in_memory else row_hash) if self.half else np.ones(len(row_hash), bool)
+        start = self.survey.starts.get(batch.number, 0)
+        chosen = draw_searched(start, len(row_hash)) if self.searched else np.ones(len(row_hash), bool)
         if self.last is not None:
             chosen &= row_hash <= self.last[rows.cell]
         if not chosen.all():
             part = np.flatnonzero(chosen)
             X, checked = _safe_indexing(X, part), _safe_indexing(checked, part)
             rows, row_hash = rows.take(part), row_hash[part]
-        return CheckedRows(X, checked, rows, row_hash, batch.where)
+        return CheckedRows(X, checked, rows, row_hash, batch.where, start)
 
     def place(self, checked: CheckedRows) -> PlacedRows:
         """Find the leaves of rows."""
         index = np.empty((self.view.n_trees, 0), self.view.index_type)
         if len(checked):
             index = self.view.apply(checked.checked, n_jobs=self.n_jobs, verbose=self.verbose if self.in_memory else 0)
-        placed = PlacedRows(checked.X, index, checked.rows, self.name, checked.row_hash, where=checked.where)
+        placed = PlacedRows(
+            checked.X, index, checked.rows, self.name, checked.row_hash, where=checked.where, start=checked.start
+        )
         if self.in_memory or not len(placed):
             return placed
         return replace(placed, decided=placed.decide(self.view, self.n_jobs))
@@ -243,33 +251,29 @@ class RowsInLeaves:
             lowest = find_lowest(whole, self.n_of_cell)
         assert lowest is not None
         last = np.array([seen.last for seen in lowest], np.uint64)
-        sample = self._draw(last, half=False) if whole is None else _take_lowest(whole, last)
+        sample = self._draw(self.placing, last) if whole is None else _take_lowest(whole, last)
         assert sample is not None
         return reweigh(sample, totals)
 
-    def sample_any(self, *, half: bool = False) -> PlacedRows | None:
-        """Draw a sample without a look at groups and labels; of a ``half`` of the rows, ``None`` if that has none."""
+    def sample_searched(self) -> PlacedRows | None:
+        """A sample of the part that is searched, without a look at groups and labels; ``None`` if nobody is in it."""
         whole: PlacedRows | None = self.placed.in_memory
         if whole is None:
             bar = Bar("looking for a sample", self.placing.verbose)
             seen = self._found(self.checked.reduce(collect_batch, RowHashes.join, bar, self.n_rows))
-            return self._draw(np.full(self.cells.size, seen.last, np.uint64), half=half)
-        if half:
-            whole = whole.take(np.flatnonzero(halve(whole.rows, None)), self.name)
-        if len(whole) <= MOST_HASHES:
-            return whole if len(whole) else None
-        return _take_lowest(whole, np.full(self.cells.size, whole.hashes.last, np.uint64))
+            placing = replace(self.placing, searched=True)
+            sample = self._draw(placing, np.full(self.cells.size, seen.last, np.uint64))
+        else:
+            sample = whole.take(np.flatnonzero(draw_searched(whole.start, len(whole))), self.name)
+            if len(sample) > MOST_HASHES:
+                sample = _take_lowest(sample, np.full(self.cells.size, sample.hashes.last, np.uint64))
+        return sample if sample is not None and sample.rows.weight.any() else None
 
-    def _draw(self, last: np.ndarray, *, half: bool) -> PlacedRows | None:
-        work = partial(_sample, replace(self.placing, half=half, last=last))
+    def _draw(self, placing: Placing, last: np.ndarray) -> PlacedRows | None:
+        work = partial(_sample, replace(placing, last=last))
         bar = Bar("drawing a sample", self.placing.verbose)
         sample: PlacedRows | None = self.given.reduce(work, join_samples, bar, self.n_rows)
         return sample
-
-
-def halve(rows: Rows, row_hash: np.ndarray | None) -> np.ndarray:
-    """Return which rows are in a half of them; if their number is odd, the hashes of a batch decide which is larger."""
-    return rows.halve(0 if row_hash is None else int(row_hash.sum() & np.uint64(1)))
 
 
 def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowHashes, ...]:

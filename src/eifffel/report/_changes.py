@@ -31,7 +31,8 @@ from eifffel.report.words import MOST_COLUMNS
 from eifffel.rows.coding import Rows
 from eifffel.rows.groups import Groups
 from eifffel.rows.small_counts import FEWEST
-from eifffel.selection.choose import choose_step
+from eifffel.selection.bounds import Bounds
+from eifffel.selection.choose import choose_step, find_limits
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import name_loss
 from eifffel.selection.public_counts import PublicCounts, find_public_counts
@@ -60,7 +61,8 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
     if counts is None or accuracy_counts is None or not _has_objective(accuracy_counts, selection):
         return None
     bounds = sorted({*_list_bounds(counts, kind, asked), asked})
-    chosen = [choose_step(counts, accuracy_counts, path.order.safest, selection.bounds.at(bound)) for bound in bounds]
+    searched = None if selection.confidence is None else path.searched_counts
+    chosen = [choose_step(counts, searched, accuracy_counts, selection.bounds.at(bound)) for bound in bounds]
     own = bounds.index(asked)
     chosen[own] = selection.step, selection.met
     steps = sorted({step for step, _ in chosen} | {0, selection.step})
@@ -72,13 +74,14 @@ def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Select
         rule=selection.rule,
         alpha=selection.alpha,
         confidence=selection.confidence,
+        sides=selection.sides,
         loss=name_loss(selection.objective),
         chosen_on=NamedRows(selection.discrimination_rows, int(chosen_on.decided.n_rows.sum())),
         accuracy_on=NamedRows(accuracy_counts.rows, int(accuracy_counts.n_rows.sum())),
         kind=kind,
         chosen_bound=own,
         bounds=tuple(BoundChoice(bound, place[step], met) for bound, (step, met) in zip(bounds, chosen, strict=True)),
-        points=tuple(_measure_point(path, here, counts, accuracy_counts, step, selection.confidence) for step in steps),
+        points=tuple(_measure_point(path, here, counts, accuracy_counts, step, selection.bounds) for step in steps),
     )
 
 
@@ -103,7 +106,7 @@ def _measure_point(
     chosen: PathCounts,
     accuracy_counts: PathCounts,
     step: int,
-    confidence: float | None,
+    bounds: Bounds,
 ) -> Point:
     constraint = path.counts.constraint if here.compared is None else here.compared.constraint
     return Point(
@@ -115,7 +118,8 @@ def _measure_point(
             ratio=number(chosen.ratio[step]),
             accuracy=float(accuracy_counts.objective("accuracy")[step]),
             accuracy_drop=float(accuracy_counts.drop("accuracy")[step]),
-            upper=None if confidence is None else number(chosen.limits(confidence)[step]),
+            directed=chosen.constraint.directed,
+            **find_limits(chosen, step, bounds)._asdict(),
         ),
         overall=measure_outcome(here, step, path.grouping),
         groups=measure_group_rates(here, step, path.grouping, constraint),

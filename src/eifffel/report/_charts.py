@@ -6,6 +6,7 @@ from typing import Any
 
 from eifffel._utils.optional import import_optional
 from eifffel.report.facts import Changed, ComparedRates, Group, MeasuredRows, Tradeoff
+from eifffel.selection.bounds import BOTH
 
 # Okabe and Ito's colours, distinct without colour vision by lightness, and here by shape and dash too.
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#555555"
@@ -37,7 +38,7 @@ def draw_tradeoff(path: Tradeoff, measured: MeasuredRows, constraint: ComparedRa
                 }
             )
     names = list(dict.fromkeys(row["rows"] for row in reversed(rows)))
-    least = "-bound" if path.confidence is None else str(min(row["discrimination"] for row in rows))
+    least = "-bound" if path.sides == BOTH else str(min(row["discrimination"] for row in rows))
     start = path.bounds[path.chosen_bound]
     chosen = alt.param(name="chosen", value=start.point)
     bound = alt.param(name="bound", value=start.bound)

@@ -10,7 +10,7 @@ from eifffel.report import words as _words
 from eifffel.report._charts import bundle_scripts, draw_changes, draw_tradeoff
 from eifffel.report._tables import TABLES, AuditTable
 from eifffel.report.facts import Point, Summary, Tradeoff, to_plain
-from eifffel.selection.judgement import OUTSIDE, WITHIN
+from eifffel.selection.judgement import OUTSIDE, WITHIN, say_limits
 from eifffel.selection.verdict import NOT_MET
 
 # The class of a page's heading by the kind of its verdict; others have none.
@@ -153,8 +153,7 @@ def point_cells(point: Point) -> dict[str, str]:
     cells = {
         "changed_leaves": f"{point.changed_leaves:,}",
         "step": f"{point.step:,}",
-        "selection_discrimination": _words.rounded(selection.discrimination, 4)
-        + ("" if selection.upper is None else f", at most {_words.rounded(selection.upper, 4)}"),
+        "selection_discrimination": _words.rounded(selection.discrimination, 4) + say_limits(selection, digits=4),
         "selection_ratio": _words.rounded(selection.ratio),
         "selection_accuracy": _words.rounded(selection.accuracy),
         "discrimination": _words.fraction(point.overall.discrimination).unbroken,

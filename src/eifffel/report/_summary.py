@@ -322,6 +322,7 @@ def judge_facts(facts: SummaryFacts, epsilon: float | None, ratio: float | None)
             groups=tuple(groups),
             discrimination=after.discrimination.value,
             interval=after.discrimination.interval,
+            original=(after if before is None else before).discrimination.interval,
             between=after.between,
             rates=after.rates,
             by_attribute=tuple((part.name, part.value) for part in after.by_attribute),

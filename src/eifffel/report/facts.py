@@ -10,7 +10,7 @@ from eifffel.selection.objective import Objective
 from eifffel.selection.shortfall import Shortfall
 from eifffel.selection.verdict import PublicVerdict
 
-SCHEMA_NAME = "eifffel-report-6"
+SCHEMA_NAME = "eifffel-report-7"
 
 T = TypeVar("T")
 
@@ -213,7 +213,10 @@ class ChosenStep:
     left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
+    original: tuple[float, float] | None
     confidence: float | None
+    sides: str
+    lower: float | None
     upper: float | None
     objective: Objective
     objective_value: float | None
@@ -250,6 +253,8 @@ class AtChoice:
     ratio: float | None
     accuracy: float
     accuracy_drop: float
+    directed: bool
+    lower: float | None
     upper: float | None
 
 
@@ -274,6 +279,7 @@ class Tradeoff:
     rule: str
     alpha: float | None
     confidence: float | None
+    sides: str
     loss: str
     chosen_on: NamedRows
     accuracy_on: NamedRows

@@ -20,6 +20,8 @@ from eifffel.report.facts import (
     SummaryFacts,
     Tradeoff,
 )
+from eifffel.selection.bounds import BOTH
+from eifffel.selection.judgement import say_limits
 from eifffel.selection.objective import name_loss
 from eifffel.selection.verdict import say_nobody_changed, say_unchanged
 
@@ -110,8 +112,8 @@ GLOSSARY = (
     ),
     (
         "epsilon",
-        "the bound: the largest discrimination, in either direction, that is asked for; with confidence, the largest "
-        "in favour of the privileged group",
+        "the bound: the largest discrimination that is asked for, in either direction unless the report says that it "
+        "is bounded in one",
     ),
     ("alpha", "the largest loss of accuracy, or of another objective that is named, that is allowed, if any"),
     (
@@ -289,6 +291,7 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     loss = name_loss(selection.objective)
     alpha = f"no limit on the {loss}" if selection.alpha is None else f"alpha {selection.alpha:g} ({loss})"
     sure = "" if selection.confidence is None else f", confidence {selection.confidence:g}"
+    sure += "" if selection.sides == BOTH else ", in one direction"
     n_rows, shown = selection.n_rows, [n for n in selection.n_rows if n is not None]
     least = min(shown) if len(shown) == len(n_rows) else None
     rows = f"{few(least)} to {few(max(shown, default=None))} in each of {len(n_rows)} groups"
@@ -297,7 +300,7 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     low, high = selection.interval or (None, None)
     level = 95 if selection.confidence is None else 100 * selection.confidence
     difference = str(fraction(Estimate(selection.discrimination, low, high)))
-    upper = "" if selection.upper is None else f", one-sided at most {selection.upper:.3f}"
+    upper = "" if selection.sides == BOTH else say_limits(selection, digits=3)
     bound = f"epsilon {selection.epsilon:g}" if selection.ratio is None else f"ratio {selection.ratio:g}"
     if selection.ratio is not None:
         upper += f", and the ratio {rounded(selection.rate_ratio)}"
@@ -322,6 +325,7 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
 def tradeoff_words(path: Tradeoff, rows: MeasuredRows) -> str:
     """By what the steps of a trade-off were chosen, and where they were measured."""
     sure = "" if path.confidence is None else f" with {100 * path.confidence:g}% confidence"
+    sure += "" if path.sides == BOTH else " in one direction"
     limit = "" if path.alpha is None else f", {path.loss} at most {path.alpha:g}"
     return f"chosen{sure} on {path.chosen_on.n:,} {path.chosen_on.rows}{limit}, measured on {rows.n:,} {rows.name}"
 

@@ -2,8 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from sklearn.utils.validation import _num_samples
@@ -25,6 +25,8 @@ class Batch:
         What it is called in errors, such as ``"batch 3"``; empty where it is all there is.
     memo : dict
         What was read of it, which need not be read again.
+    number : int
+        The how many-th batch with rows it is, from 0 on; see `Survey.starts`.
     """
 
     X: Any
@@ -33,6 +35,7 @@ class Batch:
     sample_weight: Any = None
     where: str = ""
     memo: dict[str, Any] = field(default_factory=dict)
+    number: int = 0
 
     def __post_init__(self) -> None:
         do_named(lambda batch: check_table(batch.X), self)
@@ -140,7 +143,8 @@ class LocalBatches(Batches):
             if n_batches <= len(self._kept):
                 yield self._kept[n_batches - 1]
                 continue
-            made = batch if self._function is None else do_named(self._function, batch)
+            function = self._function or partial(replace, number=n_batches - 1)
+            made = do_named(function, batch)
             if len(self._kept) == n_batches - 1 and self._room and made.nbytes <= self._room:
                 self._room -= made.nbytes
                 self._kept.append(made.keep(with_rows=n_batches == 1))

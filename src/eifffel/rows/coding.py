@@ -29,7 +29,7 @@ class Rows:
     weight : ndarray of shape (n_rows,)
         int64: ones, or sample weights in fixed point, whose sums are the same in any order of the rows.
     unit : int or float
-        What a weight of 1 stands for: the integer 1 without sample weights.
+        What a weight of 1 stands for: the integer 1 without sample weights, and where these are all the same.
     n_groups : int
     """
 
@@ -65,23 +65,6 @@ class Rows:
         label = None if self.label is None or other.label is None else np.concatenate([self.label, other.label])
         group, weight = np.concatenate([self.group, other.group]), np.concatenate([self.weight, other.weight])
         return replace(self, group=group, label=label, weight=weight)
-
-    def by_cell(self) -> np.ndarray:
-        """The places of all rows, those of a cell together and shuffled; in the same way each time."""
-        shuffled = np.random.default_rng(0).permutation(len(self.group))
-        return shuffled[np.argsort(self.cell[shuffled], kind="stable")]
-
-    def halve(self, turn: int = 0) -> np.ndarray:
-        """Which rows are in a half of them, drawn from each cell; of an odd number the smaller half.
-
-        With a ``turn`` of 1 the larger one, so that halves of small batches are not all small.
-        """
-        places = self.by_cell()
-        places = places[self.weight[places] > 0]
-        cell = self.cell[places]
-        inside = np.zeros(len(self.group), bool)
-        inside[places] = (np.arange(len(places)) - np.searchsorted(cell, cell) + turn) % 2 == 1
-        return inside
 
     def for_ratios(self, units: np.ndarray) -> np.ndarray:
         """Sums of ``weight`` as integers where products of two of them fit 63 bits, else as float64.
@@ -263,6 +246,14 @@ def spread_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return None if sample_weight is None else np.broadcast_to(np.asarray(sample_weight, np.float64), n_rows)
 
 
+def is_constant(sample_weight: Any) -> bool:
+    """Whether sample weights above 0 are all the same, so that they only say which rows count; or there are none."""
+    if sample_weight is None:
+        return True
+    weight = np.asarray(sample_weight, np.float64)
+    return len(np.unique(weight[weight > 0])) <= 1
+
+
 def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale | None) -> tuple[np.ndarray, float]:
     """Return the weights in whole units, and the unit; ``scale`` is that of all rows, where these are some of them."""
     if sample_weight is None:
@@ -271,4 +262,4 @@ def _count_weight(sample_weight: Any, n_rows: int, rows: str, scale: WeightScale
     if scale is None:
         scale = WeightScale.of(weight)
         scale.check(rows)
-    return np.rint(weight / scale.unit).astype(np.int64), scale.unit
+    return np.rint(weight / scale.unit).astype(np.int64), 1 if scale.constant else scale.unit

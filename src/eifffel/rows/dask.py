@@ -5,7 +5,7 @@ and reduced.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
 
@@ -97,9 +97,9 @@ class Errand:
     functions: tuple[Callable[[Any], Any], ...]
     with_features: bool
 
-    def run(self, where: str, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
+    def run(self, number: int, where: str, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> Any:
         """What the last function gives; ``None`` for a partition without rows."""
-        batch: Any = Batch(X, y, sensitive_features, sample_weight, where)
+        batch: Any = Batch(X, y, sensitive_features, sample_weight, where, number=number)
         if len(batch) == 0:
             return None
         functions = self.functions if self.named is None else (self._cut, *self.functions)
@@ -109,7 +109,8 @@ class Errand:
 
     def _cut(self, table: Batch) -> Batch:
         assert self.named is not None
-        return self.named.cut(table.X, table.where, with_features=self.with_features)
+        batch = self.named.cut(table.X, table.where, with_features=self.with_features)
+        return replace(batch, number=table.number)
 
 
 class DaskBatches(Batches):
@@ -164,7 +165,7 @@ class DaskBatches(Batches):
         run = dask.delayed(run_errand, pure=False)
         n_parts = len(self._parts)
         tasks = [
-            run(there, name_partition(k, n_parts), part.X, part.y, part.sensitive_features, part.sample_weight)
+            run(there, k, name_partition(k, n_parts), part.X, part.y, part.sensitive_features, part.sample_weight)
             for k, part in enumerate(self._parts)
         ]
         number = {}
@@ -192,9 +193,9 @@ def name_partition(number: int, n_parts: int) -> str:
     return f"partition {number} (of 0 to {n_parts - 1})"
 
 
-def run_errand(errand: Errand, where: str, *columns: Any) -> Any:
+def run_errand(errand: Errand, number: int, where: str, *columns: Any) -> Any:
     """What an errand makes of a partition, on the worker that has it."""
-    return errand.run(where, *columns)
+    return errand.run(number, where, *columns)
 
 
 def merge_partitions(merge: Callable[[Any, Any], Any], found: list[Any]) -> Any:

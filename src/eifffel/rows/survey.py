@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate
 from math import frexp, ldexp, prod
 from typing import Any, NamedTuple
 
@@ -54,6 +55,11 @@ class WeightScale(NamedTuple):
         Whole or equal weights so become small integers, with which scoring is exact.
         """
         return self.divisor if self._counts_exactly else self._finest
+
+    @property
+    def constant(self) -> bool:
+        """Whether all weights above 0 are the same: rows that have one are counted, and that is all they say."""
+        return self.smallest == self.largest
 
     @property
     def _counts_exactly(self) -> bool:
@@ -109,6 +115,8 @@ class Survey:
         Of sample weights, if there are any.
     first : dict
         The first batch in which each (column, value) was seen; labels are of the column ``"y"``.
+    sizes : dict
+        How many rows each batch has, by its number.
     """
 
     n_rows: int
@@ -117,6 +125,14 @@ class Survey:
     tally: dict[tuple[Any, Any], int]
     scale: WeightScale | None
     first: dict[tuple[str, Any], str]
+    sizes: dict[int, int]
+
+    @cached_property
+    def starts(self) -> dict[int, int]:
+        """The place of the first row of each batch among all rows, by its number."""
+        numbers = sorted(self.sizes)
+        ends = accumulate(self.sizes[number] for number in numbers)
+        return {number: end - self.sizes[number] for number, end in zip(numbers, ends, strict=True)}
 
     def find(self, column: str, value: Any) -> str:
         """Where a value of a column was first seen, in words."""
@@ -141,6 +157,7 @@ class Survey:
             tally,
             None if self.scale is None or other.scale is None else self.scale.join(other.scale),
             _join_first(self.first, other.first),
+            self.sizes | other.sizes,
         )
 
 
@@ -195,6 +212,7 @@ def survey_batch(batch: Batch, missing: str, rows: str) -> Survey:
             ],
             batch.where,
         ),
+        sizes={batch.number: n_rows},
     )
 
 

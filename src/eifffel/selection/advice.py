@@ -12,6 +12,7 @@ from eifffel.exceptions import (
 )
 from eifffel.rows.groups import Groups
 from eifffel.selection.counts import PathCounts
+from eifffel.selection.judgement import say_limits, say_unclear
 from eifffel.selection.objective import name_loss
 from eifffel.selection.selection import MOST_SEEN, Selection
 from eifffel.selection.shortfall import say_shortfall
@@ -24,6 +25,8 @@ def warn_unmet(selection: Selection, counts: PathCounts) -> None:
     """Warn that a bound is not met, with what was reached and what would help."""
     confidence = selection.confidence
     why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection)
+    if selection.favours_unclear:
+        why = why + f". Moreover, {say_unclear(selection.original)}"
     warn_caller(say_unmet(selection) + ": " + why, ConstraintNotMetWarning)
 
 
@@ -77,12 +80,12 @@ def _blame_few_rows(selection: Selection, counts: PathCounts) -> str:
     """Return a sentence where a group has so few rows that chance makes its rate differ by more than the bound."""
     if selection.directed or selection.epsilon is None:
         return ""
-    pair = [counts.worst.high[selection.step], counts.worst.low[selection.step]]
+    pair = np.array([counts.worst.high[selection.step], counts.worst.low[selection.step]])
     size = counts.constraint.count_sides(counts.totals)[pair]
     rate = counts.constraint.count_sides(counts.favorable[selection.step])[pair] / size
     error = 2 * np.sqrt(rate * (1 - rate) / size)
     k = int(np.argmax(error))
-    if error[k] <= selection.epsilon:
+    if error[k] <= selection.epsilon or not counts.constraint.optional[pair[k]]:
         return ""
     return (
         f". {selection.pair[k]} has {int(size[k]):,} of these rows, so few that its rate differs by {error[k]:.2g} by "
@@ -96,11 +99,16 @@ def _between_whom(selection: Selection) -> str:
 
 
 def _why_uncertain(selection: Selection) -> str:
-    return (
-        f"{say_shortfall(selection)}. The step given, {selection.step}, has discrimination "
-        f"{selection.discrimination:.4g}{_between_whom(selection)}, at most {selection.upper:.4g} with that "
-        f"confidence, on {selection.n_discrimination_rows:,} {selection.discrimination_rows}"
+    lower, upper, epsilon = selection.lower, selection.upper, selection.epsilon
+    assert upper is not None
+    given = (
+        f". The step given, {selection.step}, has discrimination {selection.discrimination:.4g}"
+        f"{_between_whom(selection)}{say_limits(selection, digits=4)} with that confidence by itself, on "
+        f"{selection.n_discrimination_rows:,} {selection.discrimination_rows}"
     )
+    if epsilon is not None and upper <= epsilon and (lower is None or lower >= -epsilon):
+        given += ": within the bound, but no test of the walk that certifies steps came to it"
+    return say_shortfall(selection) + given
 
 
 def warn_of_known_rows(selection: Selection) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._utils.validation import check_choice, check_confidence, check_fraction
+from eifffel.constraints import Constraint
 from eifffel.exceptions import InputError, InputTypeError, parameter
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import Objective, check_alpha, check_objective
@@ -15,6 +16,9 @@ __all__ = ["Bounds"]
 # The bound on discrimination where nobody names one.
 EPSILON = 0.05
 RULES = ("first", "most_accurate", "paper")
+# In which directions a difference is bounded: in both, or in that of the first rate minus the second alone.
+BOTH, UPPER = "both", "upper"
+SIDES = (BOTH, UPPER)
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Bounds:
         With which the bound must hold for people drawn as the rows were; ``None`` is on these rows only.
     objective : str or costs
         What ``alpha`` limits the loss of.
+    sides : str
+        ``"both"``, or ``"upper"`` where only that is bounded by which the privileged group is favoured.
 
     Raises
     ------
@@ -53,6 +59,7 @@ class Bounds:
     rule: str = "first"
     confidence: float | None = None
     objective: Objective = "accuracy"
+    sides: str = BOTH
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "objective", check_objective(self.objective))
@@ -70,6 +77,7 @@ class Bounds:
             )
         check_alpha(self.alpha, self.objective)
         check_choice("rule", self.rule, RULES)
+        check_choice("sides", self.sides, SIDES)
         check_confidence(self.confidence, optional=True)
         if self.confidence is not None and self.rule == "paper":
             raise ValueError(
@@ -107,11 +115,15 @@ class Bounds:
     @property
     def words(self) -> str:
         """All of them in words."""
+        named = [
+            parameter("sides") + f"={self.sides!r}" if self.sides != BOTH else None,
+            None if self.confidence is None else parameter("confidence") + f"={self.confidence:g}",
+            None if self.alpha is None else parameter("alpha") + f"={self.alpha:g}",
+        ]
+        asked = [words for words in named if words is not None]
         words = self.bound
-        if self.confidence is not None:
-            words += " with " + parameter("confidence") + f"={self.confidence:g}"
-        if self.alpha is not None:
-            words += (" with " if self.confidence is None else " and ") + parameter("alpha") + f"={self.alpha:g}"
+        for k, one in enumerate(asked):
+            words = words + (" with " if k == 0 else " and " if k == len(asked) - 1 else ", ") + one
         return words
 
     def __str__(self) -> str:
@@ -121,12 +133,29 @@ class Bounds:
         """Return the bounds with another bound on the difference, or on the ratio."""
         return replace(self, epsilon=value) if self.ratio is None else replace(self, ratio=value)
 
-    def measure_excess(self, counts: PathCounts) -> np.ndarray:
-        """The upper limit, after each step, of what is in excess of the bound, with the confidence asked for."""
+    @property
+    def level(self) -> float:
+        """The confidence of each of the tests that together have the one asked for."""
         assert self.confidence is not None
+        return (1 + self.confidence) / 2 if self.sides == BOTH else self.confidence
+
+    def measure_excess(self, counts: PathCounts, *, exchanged: bool = False) -> np.ndarray:
+        """The upper limit, after each step, of what is in excess of the bound, at the `level` of each test.
+
+        With the two sides of each difference ``exchanged``, in the other direction.
+        """
         if self.ratio is not None:
-            return counts.ratio_limits(self.ratio, self.confidence)
-        return counts.limits(self.confidence) - self.value
+            return counts.ratio_limits(self.ratio, self.level, exchanged=exchanged)
+        return counts.limits(self.level, exchanged=exchanged) - self.value
+
+    def check_sides(self, constraint: Constraint) -> None:
+        """Raise if one direction is to be bounded, and what is compared has none."""
+        if self.sides != BOTH and constraint.several:
+            raise InputError(
+                parameter("sides")
+                + f"={self.sides!r} bounds a difference in the one direction that it has between two groups; here "
+                "several differences are bounded, which have none. Leave it out"
+            )
 
 
 def name_looser(ratio: float | None) -> str:

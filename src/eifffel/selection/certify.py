@@ -3,31 +3,73 @@
 import numpy as np
 
 from eifffel.exceptions import InputError, parameter
+from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.selection import KnownRows
 
-# The error where all selection rows had a part in the edits.
-NONE_APART = (
-    "confidence={confidence:g} needs rows that had no part in the edits, and how several groups are weighed in this "
-    "shift was fitted to features of all the {rows}. Trace with keep_apart=True, which keeps half of them for it "
-    "(EiFFFeLClassifier does so if it has a confidence when it is fitted), ask on other rows, as in path.measure(X, y, "
-    "sensitive_features).select(...), or take strategy='leaf'"
-)
+
+def certify(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
+    """Whether each step is certified to keep a bound in the directions asked for.
+
+    Every walk is fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021), and errs no more often than one
+    test of its `Bounds.level` does, however many steps there are. Any of the certified steps may be taken.
+
+    Of one difference, ``start`` is ``None``. A walk from the last step towards the first certifies that it is not above
+    the bound, another from the first towards the last that its opposite is not. A step that both certify keeps the
+    bound in both directions: the errors of the two walks add up, whatever the shape of the path. Of a ratio, a walk
+    begins at the first step on its way at which anybody is favoured: before, there is none.
+
+    Of several differences, ``start`` is a step that was found without these rows, and two walks go from it towards the
+    last and towards the first. At each step every difference must pass its own test, in both directions (an
+    intersection-union test), and nothing is lost by that.
+    """
+    above = bounds.measure_excess(counts)
+    if start is not None:
+        steps = np.arange(len(above))
+        return _walk(above, steps[start:]) | _walk(above, steps[start::-1])
+    defined = np.arange(len(above)) if bounds.ratio is None else np.flatnonzero(~np.isnan(counts.ratio))
+    first, last = (defined[0], defined[-1]) if len(defined) else (len(above), -1)
+    certified = _walk(above, np.arange(last, -1, -1))
+    if bounds.sides == BOTH:
+        certified &= _walk(bounds.measure_excess(counts, exchanged=True), np.arange(first, len(above)))
+    return certified
 
 
-def certify(excess: np.ndarray, safest: int) -> np.ndarray:
-    """Whether each step is certified to keep a bound, from the upper limit of what is in excess of it.
+def _walk(excess: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Which of these steps are certified, tested in this order; the first whose limit exceeds 0 ends it.
 
-    Fixed-sequence testing (Learn then Test, Angelopoulos et al. 2021): from the ``safest`` step, by what is known
-    without these rows, towards the original model; the first step whose limit exceeds 0 ends it. If some step breaks
-    the bound, the first of those on the way must be passed by mistake before any of them can be certified, and that
-    test errs no more often than 1 - confidence. So no share of that is lost however many steps there are, and any of
-    the certified ones may be taken. Where several differences are bounded, each must pass its own test (an
-    intersection-union test), and nothing is lost by that either.
+    If some step breaks the bound, the first of those on the way must be passed by mistake before any of them can be
+    certified, and that test errs no more often than 1 - its level.
     """
     certified = np.zeros(len(excess), bool)
-    certified[: safest + 1] = np.maximum.accumulate(excess[safest::-1])[::-1] <= 0
+    certified[steps] = np.maximum.accumulate(excess[steps]) <= 0
     return certified
+
+
+def find_start(searched: PathCounts | None, bounds: Bounds) -> int | None:
+    """The step at which to start where several differences are bounded, from rows that certify nothing; else ``None``.
+
+    Where all differences together have the smallest upper limit; with a limit to the loss of accuracy, among the steps
+    that keep it on these rows, if they have labels.
+    """
+    if searched is None:
+        return None
+    above = bounds.measure_excess(searched)
+    if bounds.alpha is not None and searched.totals.shape[-1] == 2:
+        allowed = searched.drop(bounds.objective) <= bounds.alpha
+        above = np.where(allowed, above, above + 2)  # no limit is so large
+    return int(np.argmin(above))
+
+
+def find_nearest(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
+    """How far each step is from being certified, shape (n_steps + 1,): that with the least is the nearest.
+
+    Of one difference, by how much its limits exceed the bound; of several, how far it is from the ``start`` of tests.
+    """
+    above = bounds.measure_excess(counts)
+    if start is not None:
+        return np.abs(np.arange(len(above)) - start)
+    return above if bounds.sides != BOTH else np.maximum(above, bounds.measure_excess(counts, exchanged=True))
 
 
 def check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) -> None:
@@ -48,6 +90,6 @@ def check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) ->
     if counts.weighted:
         raise InputError(
             parameter("confidence")
-            + f"={confidence:g} counts people, and the {counts.rows} have a sample_weight; leave the weights "
-            "of these rows out, or leave confidence out"
+            + f"={confidence:g} counts people, and the {counts.rows} have sample weights that differ; leave the "
+            "weights of these rows out, or leave confidence out"
         )

@@ -1,15 +1,15 @@
 """From the counts of a path and a bound to one step."""
 
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eifffel.metrics import selection_rate
 from eifffel.rows.groups import Groups
 from eifffel.selection.advice import warn_of_few_rows, warn_unmet
-from eifffel.selection.bounds import Bounds
-from eifffel.selection.certify import certify, check_certifiable
+from eifffel.selection.bounds import BOTH, Bounds
+from eifffel.selection.certify import certify, check_certifiable, find_nearest, find_start
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.public_counts import find_public_counts
 from eifffel.selection.selection import KnownRows, Selection
@@ -18,23 +18,26 @@ from eifffel.selection.shortfall import Shortfall, find_shortfall
 
 def select_step(
     counts: PathCounts,
+    searched: PathCounts | None,
     accuracy_counts: PathCounts,
     groups: Groups,
-    safest: int,
     bounds: Bounds,
     rows: KnownRows,
 ) -> Selection:
     """Choose a step; ``rows`` is what is known of the rows of ``counts``.
 
-    ``safest`` is the step from which on, towards the original model, bounds are certified with confidence.
+    ``searched`` are other rows, by which the step is found where tests of several differences start.
     A bound that no step meets gives the nearest step, ``met=False`` and a `ConstraintNotMetWarning`.
     """
+    bounds.check_sides(counts.constraint)
     if bounds.confidence is not None:
         check_certifiable(counts, bounds.confidence, rows)
-    step, met = choose_step(counts, accuracy_counts, safest, bounds)
+    step, met = choose_step(counts, searched, accuracy_counts, bounds)
     shortfall = None
     if bounds.confidence is not None and not met:
-        shortfall = find_shortfall(counts, certify(bounds.measure_excess(counts), safest), safest, bounds)
+        start = find_start(searched, bounds)
+        nearest = int(np.argmin(find_nearest(counts, bounds, start)))
+        shortfall = find_shortfall(counts, searched, certify(counts, bounds, start), nearest, bounds)
     selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met, shortfall=shortfall)
     if not met:
         warn_unmet(selection, counts)
@@ -43,26 +46,32 @@ def select_step(
     return selection
 
 
-def choose_step(counts: PathCounts, accuracy_counts: PathCounts, safest: int, bounds: Bounds) -> tuple[int, bool]:
+def choose_step(
+    counts: PathCounts, searched: PathCounts | None, accuracy_counts: PathCounts, bounds: Bounds
+) -> tuple[int, bool]:
     """The step, and whether it keeps the bounds."""
     discrimination, drop = counts.discrimination, accuracy_counts.drop(bounds.objective)
+    away = discrimination if bounds.sides != BOTH else np.abs(discrimination)
     below = np.inf if bounds.epsilon is None else bounds.epsilon + counts.tolerance
     limit = np.inf if bounds.alpha is None else bounds.alpha
     if bounds.rule == "paper":
         # The loop of Algorithms 2 and 3 runs while disc > epsilon and drop < alpha.
         stops = (discrimination <= below) | (drop >= limit - accuracy_counts.tolerance)
         step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
-        return step, bool(discrimination[step] <= below)
+        return step, bool(away[step] <= below)
     allowed = drop <= limit + accuracy_counts.tolerance
     if bounds.confidence is not None:
-        keeps = certify(bounds.measure_excess(counts), safest)
+        start = find_start(searched, bounds)
+        keeps, away = certify(counts, bounds, start), find_nearest(counts, bounds, start)
     elif bounds.ratio is None:
-        keeps = np.abs(discrimination) <= below
+        keeps = away <= below
     else:
         keeps = counts.ratio >= bounds.ratio - counts.tolerance
+        if bounds.sides != BOTH:
+            keeps |= discrimination < 0
+        away = -np.nan_to_num(counts.ratio)
     keeps = keeps & allowed
     if not keeps.any():
-        away = np.abs(discrimination) if bounds.ratio is None else -np.nan_to_num(counts.ratio)
         return int(np.argmin(np.where(allowed, away, np.inf))), False
     return int(np.argmax(keeps) if bounds.rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
 
@@ -79,6 +88,7 @@ def describe_step(
     shortfall: Shortfall | None = None,
 ) -> Selection:
     """What was measured at a step."""
+    limits = find_limits(counts, step, bounds)
     decided, n_rows = (counts.favorable[step], counts.totals), groups.count_people(counts.n_rows)
     selection = Selection(
         step=step,
@@ -100,13 +110,30 @@ def describe_step(
         left_out=counts.constraint.left_out,
         n_accuracy_rows=int(accuracy_counts.n_rows.sum()),
         interval=counts.interval(step, bounds.confidence),
-        upper=None if bounds.confidence is None else float(counts.limits(bounds.confidence)[step]),
+        lower=limits.lower,
+        upper=limits.upper,
+        original=counts.interval(0, bounds.confidence),
         objective_value=float(accuracy_counts.objective(bounds.objective)[step]),
         objective_drop=float(accuracy_counts.drop(bounds.objective)[step]),
         shortfall=shortfall,
         **rows._asdict(),
     )
     return replace(selection, public_values=_find_public_values(selection, counts, accuracy_counts, groups))
+
+
+class Limits(NamedTuple):
+    """The limits of a discrimination; ``None`` where none was asked for."""
+
+    lower: float | None
+    upper: float | None
+
+
+def find_limits(counts: PathCounts, step: int, bounds: Bounds) -> Limits:
+    """The limits of the discrimination at a step, at the level of the tests, in the directions that are bounded."""
+    if bounds.confidence is None:
+        return Limits(None, None)
+    lower = -float(counts.limits(bounds.level, exchanged=True)[step]) if bounds.sides == BOTH else None
+    return Limits(lower, float(counts.limits(bounds.level)[step]))
 
 
 def _first_and(counts: PathCounts, step: int) -> PathCounts:
@@ -130,7 +157,7 @@ def _find_public_values(
         "n_rows": [None if hide else n for hide, n in zip(public.hidden, n_rows.tolist(), strict=True)],
         "n_discrimination_rows": int(public.decided.n_rows.sum()),
         "n_accuracy_rows": 0,
-        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "upper", "shortfall")),
+        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "original", "lower", "upper", "shortfall")),
         **dict.fromkeys(("accuracy", "accuracy_drop", "objective_value", "objective_drop")),
         "pair": [],
     }
@@ -145,7 +172,8 @@ def _find_public_values(
             "pair": compared.worst_pair(1),
             "rate_ratio": float(compared.ratio[1]),
             "interval": compared.interval(1, selection.confidence),
-            "upper": None if selection.confidence is None else float(compared.limits(selection.confidence)[1]),
+            "original": compared.interval(0, selection.confidence),
+            **find_limits(compared, 1, selection.bounds)._asdict(),
             # People who are not described may have a part in it, by another attribute.
             "shortfall": short if (sides[0] == sides[1])[kept].all() else None,
         }

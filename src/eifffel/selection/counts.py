@@ -1,7 +1,7 @@
 """PathCounts: how many rows are decided favourably after each step of a path. Everything measured is made of them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -13,8 +13,12 @@ from eifffel.selection.objective import Objective, measure_drop, measure_objecti
 
 # What rows are called that a path is measured on.
 SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS = "scoring rows", "selection rows", "measured rows"
-ROWS_KEPT_APART = "selection rows kept apart"
-ROW_SETS = (SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS, ROWS_KEPT_APART)
+# What the two parts of such rows are called: one in which a step is looked for, and one that tests it.
+SEARCHED, KEPT_APART = " searched", " kept apart"
+ROW_SETS = (
+    SCORING_ROWS,
+    *(rows + part for rows in (SELECTION_ROWS, MEASURED_ROWS) for part in ("", SEARCHED, KEPT_APART)),
+)
 # The same in names of columns.
 IN_COLUMNS = {SCORING_ROWS: "scoring", SELECTION_ROWS: "selection", MEASURED_ROWS: "measured"}
 
@@ -121,22 +125,41 @@ class PathCounts:
         begin, end = ratio_interval(low, n_low, high, n_high)
         return None if np.isnan(end[0]) else (float(np.nanmin(begin)), float(end[0]))
 
-    def limits(self, confidence: float) -> np.ndarray:
-        """The upper limit of the discrimination after each step, shape (n_steps + 1,): that of every difference."""
-        return self._once(("limits", confidence), lambda: self._measure_limits(difference_limit, confidence))
+    def limits(self, confidence: float, *, exchanged: bool = False) -> np.ndarray:
+        """The one-sided upper limit of the discrimination after each step, shape (n_steps + 1,): of every difference.
 
-    def ratio_limits(self, ratio: float, confidence: float) -> np.ndarray:
+        With the two sides of each difference ``exchanged``, that of its opposite; minus that is the lower limit.
+        """
+        return self._once(
+            ("limits", (confidence, exchanged)), lambda: self._measure_limits(difference_limit, confidence, exchanged)
+        )
+
+    def ratio_limits(self, ratio: float, confidence: float, *, exchanged: bool = False) -> np.ndarray:
         """The upper limit, after each step, of ``ratio`` times one rate minus the other; below 0 ratios are larger."""
         limit = partial(ratio_limit, ratio=ratio)
-        return self._once(("ratio", (ratio, confidence)), lambda: self._measure_limits(limit, confidence))
+        return self._once(
+            ("ratio", (ratio, confidence, exchanged)), lambda: self._measure_limits(limit, confidence, exchanged)
+        )
 
-    def _measure_limits(self, limit: Callable[..., np.ndarray], confidence: float) -> np.ndarray:
+    def _measure_limits(self, limit: Callable[..., np.ndarray], confidence: float, exchanged: bool) -> np.ndarray:
         """Return the largest limit of all differences that are bounded: a bound holds if it holds for each of them."""
         chosen = self._chosen
         # Many steps in a row change no decision about these rows.
         new = np.append(True, (chosen[1:] != chosen[:-1]).any(axis=1))
-        found = [limit(*self._both_sides(new, pair), confidence=confidence) for pair in self.constraint.pairs]
-        return np.max(found, axis=0)[np.cumsum(new) - 1]
+        pairs = self.constraint.pairs[:, ::-1] if exchanged else self.constraint.pairs
+        found = [limit(*self._both_sides(new, pair), confidence=confidence) for pair in pairs]
+        # Of a side without rows nothing is known.
+        return np.nan_to_num(np.max(found, axis=0), nan=1.0)[np.cumsum(new) - 1]
+
+    def take_away(self, others: "PathCounts", rows: str) -> "PathCounts":
+        """The counts of these rows without others that are among them; ``rows`` is what they are called."""
+        return replace(
+            self,
+            favorable=self.favorable - others.favorable,
+            totals=self.totals - others.totals,
+            n_rows=self.n_rows - others.n_rows,
+            rows=rows,
+        )
 
     @cached_property
     def _chosen(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The judgement: a number and its interval beside a bound -> whether it holds, and whether that may be chance."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 # What a judgement can be. A step overshoots if it keeps the bound in the one direction that was asked for, and breaks
 # it in the other.
@@ -75,3 +75,37 @@ def _word(
         heading += ", but it may be chance"
         clause += f", but it may be chance: the interval {'holds it' if kind == OUTSIDE else f'reaches {out} it'}"
     return Judgement(kind, certain, heading, clause)
+
+
+def is_unclear(interval: tuple[float, float] | None) -> bool:
+    """Whether the interval of an original model's discrimination contains 0."""
+    return interval is not None and interval[0] <= 0 <= interval[1]
+
+
+def say_unclear(interval: tuple[float, float] | None) -> str:
+    """That it does, in words."""
+    low, high = interval or (0.0, 0.0)
+    return (
+        f"these rows do not say which group is favoured: the interval of the original model's discrimination, "
+        f"{low:.4f} to {high:.4f}, contains 0"
+    )
+
+
+class Limited(Protocol):
+    """A step with the limits of its discrimination."""
+
+    @property
+    def directed(self) -> bool: ...
+    @property
+    def lower(self) -> float | None: ...
+    @property
+    def upper(self) -> float | None: ...
+
+
+def say_limits(chosen: Limited, *, digits: int) -> str:
+    """The limits of a discrimination, after its value."""
+    if chosen.upper is None:
+        return ""
+    if chosen.lower is None or not chosen.directed:
+        return f", at most {chosen.upper:.{digits}f}"
+    return f", from {chosen.lower:.{digits}f} to {chosen.upper:.{digits}f}"

@@ -11,13 +11,14 @@ from eifffel.comparison import Compared
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.exceptions import FeaturesNeededError, ViewMismatchError
-from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves, halve
+from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.leaves.training import Training, add_counts
 from eifffel.rows.batches import Batches
 from eifffel.rows.coding import Rows
 from eifffel.rows.hashing import RowHashes
+from eifffel.rows.parts import draw_searched
 from eifffel.rows.survey import survey_batches
-from eifffel.selection.counts import MEASURED_ROWS, PathCounts
+from eifffel.selection.counts import MEASURED_ROWS, SEARCHED, PathCounts
 from eifffel.strategies import EditOrder
 
 
@@ -67,7 +68,10 @@ class StepCounts:
         cls, order: EditOrder, view: EnsembleView, placed: PlacedRows, n_jobs: int | None, verbose: int
     ) -> "StepCounts":
         rows = placed.rows
-        favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
+        if len(placed):
+            favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=verbose)
+        else:
+            favorable = np.zeros((order.n_steps + 1, rows.n_groups, rows.n_labels), np.int64)
         return cls(favorable, rows.weigh_cells(), rows.count_cells(), rows.unit)
 
     def join(self, other: "StepCounts") -> "StepCounts":
@@ -89,8 +93,8 @@ class MeasuredSteps:
     ----------
     steps : StepCounts
         Of all rows.
-    apart : StepCounts or None
-        Of the half that was kept apart, if one was.
+    searched : StepCounts or None
+        Of the part of them that is searched, where there are parts; see `draw_searched`.
     rows_to_check : RowsToCheck or None
         The rows, or some of them, to check written models with.
     hashes : RowHashes
@@ -100,17 +104,20 @@ class MeasuredSteps:
     """
 
     steps: StepCounts
-    apart: StepCounts | None
+    searched: StepCounts | None
     rows_to_check: RowsToCheck | None
     hashes: RowHashes
     in_tree: np.ndarray | None
 
     def join(self, other: "MeasuredSteps") -> "MeasuredSteps":
-        apart = self.apart or other.apart
-        if self.apart is not None and other.apart is not None:
-            apart = self.apart.join(other.apart)
+        searched = None if self.searched is None or other.searched is None else self.searched.join(other.searched)
         hashes, in_tree = self.hashes.join(other.hashes), add_counts(self.in_tree, other.in_tree)
-        return MeasuredSteps(self.steps.join(other.steps), apart, self.rows_to_check, hashes, in_tree)
+        return MeasuredSteps(self.steps.join(other.steps), searched, self.rows_to_check, hashes, in_tree)
+
+    def path_counts(self, name: str, constraint: Constraint) -> tuple[PathCounts, PathCounts | None]:
+        """The counts of a path, of all rows and of the part that is searched; ``name`` is what the rows are called."""
+        searched = None if self.searched is None else self.searched.path_counts(name + SEARCHED, constraint)
+        return self.steps.path_counts(name, constraint), searched
 
 
 def measure_rows(
@@ -118,19 +125,18 @@ def measure_rows(
     chosen_on: RowsInLeaves,
     order: EditOrder,
     *,
-    keep_apart: bool = False,
+    in_parts: bool = False,
     training: Training | None = None,
     n_jobs: int | None,
     verbose: int,
 ) -> MeasuredSteps:
-    """Measure every step on rows; with ``keep_apart`` also on a half of them by itself."""
+    """Measure every step on rows; ``in_parts`` also on the part of them that is searched."""
     work = partial(
         measure_batch,
         view=view,
         order=order,
-        keep_apart=keep_apart,
+        in_parts=in_parts,
         training=training,
-        in_memory=chosen_on.placing.in_memory,
         keep_rows=not chosen_on.given.stay,
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.in_memory else 0,
@@ -151,8 +157,8 @@ def measure_given(
     *,
     n_jobs: int | None,
     verbose: int,
-) -> tuple[PathCounts, MeasuredSteps]:
-    """Measure every step on rows as they are given; return the counts, and all that was measured."""
+) -> tuple[Constraint, MeasuredSteps]:
+    """Measure every step on rows as they are given; return what is compared of them, and all that was measured."""
     called = f"the {MEASURED_ROWS}"
     survey = survey_batches(given, compared.groups.missing, rows=called, verbose=verbose)
     placing = Placing(
@@ -160,8 +166,9 @@ def measure_given(
     )
     rows = RowsInLeaves.of(given, placing)
     constraint = compared.constraint.on_rows(rows.cells, rows=called)
-    measured = measure_rows(view, rows, order, training=Training.of(view), n_jobs=n_jobs, verbose=verbose)
-    return measured.steps.path_counts(MEASURED_ROWS, constraint), measured
+    in_parts, training = constraint.several, Training.of(view)
+    measured = measure_rows(view, rows, order, in_parts=in_parts, training=training, n_jobs=n_jobs, verbose=verbose)
+    return constraint, measured
 
 
 def measure_batch(
@@ -169,24 +176,25 @@ def measure_batch(
     *,
     view: EnsembleView,
     order: EditOrder,
-    keep_apart: bool,
+    in_parts: bool,
     training: Training | None,
-    in_memory: bool,
     keep_rows: bool,
     n_jobs: int | None,
     verbose: int,
 ) -> MeasuredSteps:
     """Measure every step on some rows."""
-    steps = StepCounts.of(order, view, placed, n_jobs, verbose)
-    apart = None
-    if keep_apart:
-        inside = halve(placed.rows, None if in_memory else placed.row_hash)
-        others = placed.take(np.flatnonzero(~inside), placed.name)
-        apart = StepCounts.of(order, view, others, n_jobs, verbose) if len(others) else None
+    count = partial(StepCounts.of, order, view, n_jobs=n_jobs, verbose=verbose)
+    searched: StepCounts | None = None
+    if in_parts:
+        inside = draw_searched(placed.start, len(placed))
+        searched, apart = (count(placed.take(np.flatnonzero(part), placed.name)) for part in (inside, ~inside))
+        steps = searched.join(apart)
+    else:
+        steps = count(placed)
     X = placed.X if keep_rows else None
     return MeasuredSteps(
         steps=steps,
-        apart=apart,
+        searched=searched,
         rows_to_check=None if X is None else RowsToCheck(X, placed.rows, steps.favorable),
         hashes=placed.hashes,
         in_tree=None if training is None else training.count(placed),

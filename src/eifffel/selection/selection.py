@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from eifffel.intervals import CONFIDENCE
 from eifffel.rows.hashing import RowHashes
-from eifffel.selection.bounds import Bounds
+from eifffel.selection.bounds import BOTH, Bounds
+from eifffel.selection.judgement import is_unclear, say_unclear
 from eifffel.selection.objective import Objective
 from eifffel.selection.shortfall import Shortfall, say_shortfall
 
@@ -71,9 +72,11 @@ class Selection:
     interval : tuple of two floats, or None
         Two-sided interval of the discrimination at this step: 95%, or of ``confidence`` where it was asked for. It
         knows nothing of how the step was chosen. ``None`` for weighted rows.
-    upper : float or None
-        With ``confidence``, the one-sided upper limit of the discrimination at this step: of every difference that is
-        bounded, the largest.
+    original : tuple of two floats, or None
+        The same of the original model, on the same rows.
+    lower, upper : float or None
+        With ``confidence``, the limits of the discrimination at this step that its tests have; of several differences,
+        those between which each of them is. With ``sides="upper"`` there is no lower one.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
     path : str
@@ -133,6 +136,8 @@ class Selection:
     left_out: tuple[str, ...]
     n_accuracy_rows: int
     interval: tuple[float, float] | None
+    original: tuple[float, float] | None
+    lower: float | None
     upper: float | None
     objective_value: float
     objective_drop: float
@@ -177,18 +182,28 @@ class Selection:
         """What ``alpha`` limits the loss of."""
         return self.bounds.objective
 
+    @property
+    def sides(self) -> str:
+        """In which directions the difference is bounded: ``"both"`` or ``"upper"``."""
+        return self.bounds.sides
+
+    @property
+    def favours_unclear(self) -> bool:
+        """Whether these rows do not say which of two groups the original model favours: its interval contains 0."""
+        return self.directed and is_unclear(self.original)
+
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
         more = [
             None if self.ratio is None else f"ratio {self.rate_ratio:.4f}",
             None if self.interval is None else f"{level} interval {self.interval[0]:.4f} to {self.interval[1]:.4f}",
-            None if self.upper is None else f"one-sided, at most {self.upper:.4f} with {level} confidence",
+            None if self.sides == BOTH or self.upper is None else f"at most {self.upper:.4f} with {level} confidence",
         ]
         measured = "; ".join(filter(None, more))
         first, second = self.pair
         change = "below" if self.accuracy_drop >= 0 else "above"
         return (
-            f"step {self.step}: {self.bound} is {'met' if self.met else 'NOT met'}\n"
+            f"step {self.step}: {self.bounds} is {'met' if self.met else 'NOT met'}\n"
             f"discrimination {self.discrimination:.4f}{f' ({measured})' if measured else ''}, {first!r} minus "
             f"{second!r}, on {self.n_discrimination_rows:,} {self.discrimination_rows}\n"
             f"accuracy {self.accuracy:.4f}, {abs(self.accuracy_drop):.4f} {change} the original model, on "
@@ -196,14 +211,15 @@ class Selection:
         )
 
     def _say_rest(self) -> str:
-        """Why a confidence is not reached, or on what it rests."""
+        """Whether a group was favoured, why a confidence is not reached, or on what it rests."""
+        rest = f"\n{say_unclear(self.original)}" if self.favours_unclear else ""
         if self.confidence is None:
-            return ""
+            return rest
         if self.shortfall is not None:
-            return f"\n{say_shortfall(self)}"
+            return f"{rest}\n{say_shortfall(self)}"
         if self.trained is None:
-            return f"\nthe confidence {RESTS_ON_WORD}"
-        return "\nthe model was not trained on these rows"
+            return f"{rest}\nthe confidence {RESTS_ON_WORD}"
+        return f"{rest}\nthe model was not trained on these rows"
 
     @property
     def rows_needed(self) -> dict[str, int]:
@@ -218,8 +234,8 @@ class Selection:
 
     @property
     def overshoots(self) -> bool:
-        """Whether the step keeps a one-sided bound, and would break it with the two groups exchanged."""
-        if not self.directed or self.discrimination >= 0:
+        """Whether the step keeps a bound in one direction, and would break it with the two groups exchanged."""
+        if not self.directed or self.sides == BOTH or self.discrimination >= 0:
             return False
         return self.rate_ratio < self.ratio if self.ratio is not None else -self.discrimination > (self.epsilon or 0)
 

@@ -1,14 +1,16 @@
 """Shortfall: why no step is certified to keep a bound, and how many rows of whom would do."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from scipy.stats import norm
 
+from eifffel.constraints import Constraint
+from eifffel.exceptions import parameter
 from eifffel.intervals import difference_limit, ratio_limit
-from eifffel.selection.bounds import Bounds, name_looser
+from eifffel.selection.bounds import BOTH, Bounds, name_looser
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import Objective, name_loss
 
@@ -16,10 +18,10 @@ from eifffel.selection.objective import Objective, name_loss
 POWER = 0.8
 # More rows of a group than this are no advice.
 MOST_ROWS = 1e9
-# By how many draws it is found how often several differences pass at once.
-DRAWS = 1000
+# By how many draws it is found how often all tests pass at once, and of how many steps one of them would do.
+DRAWS, MOST_STEPS = 1000, 200
 
-ALPHA, ROWS, UNCLEAR, BEYOND = "alpha", "rows", "unclear", "beyond"
+ALPHA, BLOCKED, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "rows", "unclear", "beyond"
 
 
 @dataclass(frozen=True)
@@ -29,22 +31,27 @@ class Shortfall:
     Attributes
     ----------
     kind : str
-        ``"alpha"``: steps are certified, and each costs more than ``alpha``. ``"rows"``: more rows would do.
-        Else even the step that should discriminate least is not within the bound. ``"unclear"``: which may be chance,
-        so that these rows do not say how many would do. ``"beyond"``: beyond chance, and more would hardly help.
+        ``"alpha"``: steps are certified, and each costs more than ``alpha``. ``"blocked"``: the nearest step would be
+        by itself, and tests end before they come to it. ``"rows"``: more rows would do. Else the nearest step is not
+        within the bound on these rows. ``"unclear"``: which may be chance, so that they do not say how many would do.
+        ``"beyond"``: beyond chance, and more would hardly help.
     steps : tuple of two ints
-        The first and the last certified step; where there is none, twice the step that should discriminate least.
+        The first and the last certified step; or the nearest step, and the one at which tests end; or twice the nearest
+        step.
     at_the_end : bool
         Whether the second of them is the last of all.
     value, limit : float
-        At that step: the difference and its upper limit, or the smallest ratio and its lower limit; NaN, or ``None`` in
-        a report, where a ratio is not defined.
+        At that step: the difference and its limit, or the smallest ratio and its lower limit; NaN, or ``None`` in a
+        report, where a ratio is not defined.
     pair : tuple of two str
         Between whom they are.
     rows_needed : dict of ints
-        About how many rows of which side would certify that step four times in five; of others there are enough.
+        About how many rows of which side would certify a step four times in five; of others there are enough.
     n_rows : dict of ints
         How many rows those sides have.
+    few_rows : dict of ints
+        How many rows groups have that keep the bound from being certified because these are few, and that could be left
+        out of it.
     """
 
     kind: str
@@ -55,34 +62,76 @@ class Shortfall:
     pair: tuple[str, str]
     rows_needed: dict[str, int]
     n_rows: dict[str, int]
+    few_rows: dict[str, int]
 
 
-def find_shortfall(counts: PathCounts, certified: np.ndarray, safest: int, bounds: Bounds) -> Shortfall:
-    """Why no step was chosen, where ``certified`` says which keep the bound and ``safest`` is the first to be tried."""
-    constraint, at_the_end, confidence = counts.constraint, safest == len(certified) - 1, bounds.confidence
-    assert confidence is not None
-    sides = _Sides.at(counts, safest, bounds)
+def find_shortfall(
+    counts: PathCounts, searched: PathCounts | None, certified: np.ndarray, nearest: int, bounds: Bounds
+) -> Shortfall:
+    """Why no step was chosen, where ``certified`` says which keep the bound, and ``nearest`` is the next to do so.
+
+    ``searched`` are further rows, without a part in that; numbers of rows are of both together.
+    """
+    constraint = counts.constraint
+    here = _Sides.at(counts, [nearest], bounds)
+    n_all = here.n_rows.copy()
+    if searched is not None:
+        n_all += constraint.count_sides(searched.totals)
+    kind, steps, needed = ROWS, (nearest, nearest), here.n_rows
+    few: np.ndarray = np.zeros(0, np.intp)
+    if certified.any():
+        first, last = np.flatnonzero(certified)[[0, -1]].tolist()
+        kind, steps = ALPHA, (first, last)
+    elif not constraint.several and (here.limit(here.n_rows) <= 0).all():
+        kind, steps = BLOCKED, (nearest, _find_block(counts, bounds))
+        here = _Sides.at(counts, [steps[1]], bounds)
+    else:
+        few = here.find_few(constraint)
+        found = _Sides.at(counts, _steps_to_certify(counts, nearest, bounds), bounds).find_needed()
+        if found is None:
+            kind = BEYOND if here.beyond_chance(int(np.argmax(here.excess[0]))) else UNCLEAR
+        else:
+            needed = found
+    by = here.excess[0] if kind in (UNCLEAR, BEYOND) else here.limit(here.n_rows)[0]
+    worst = int(np.argmax(by))
+    value, limit = here.measure(worst)
+    high, low = here.pairs[worst]
+    if constraint.directed and worst and bounds.ratio is None:  # it is the lower limit that is beyond
+        value, limit, high, low = -value, -limit, low, high
+    factor = needed / np.maximum(here.n_rows, 1)
+    grown = np.flatnonzero(factor > 1).tolist()
     names = constraint.names
-    first = int(np.argmax(certified)) if certified.any() else safest
-    needed = None if certified.any() else sides.find_needed(confidence)
-    kind = ALPHA if certified.any() else ROWS
-    worst = int(np.argmax(sides.limit(sides.n_rows, confidence)))
-    if kind == ROWS and needed is None:
-        worst = int(np.argmax(sides.excess))
-        kind = BEYOND if sides.beyond_chance(worst, confidence) else UNCLEAR
-    value, limit = sides.measure(worst, confidence)
-    high, low = (names[side] for side in constraint.pairs[worst])
-    grown = {} if needed is None else {side: n for side, n in enumerate(needed) if n > sides.n_rows[side]}
     return Shortfall(
         kind=kind,
-        steps=(first, safest),
-        at_the_end=at_the_end,
+        steps=steps,
+        at_the_end=steps[1] == len(certified) - 1,
         value=value,
         limit=limit,
-        pair=(high, low),
-        rows_needed={names[side]: _round_up(n) for side, n in grown.items()},
-        n_rows={names[side]: int(sides.n_rows[side]) for side in grown},
+        pair=(names[high], names[low]),
+        rows_needed={names[side]: _round_up(max(factor[side] * n_all[side], 1)) for side in grown},
+        n_rows={names[side]: int(n_all[side]) for side in grown},
+        few_rows={names[side]: int(n_all[side]) for side in few.tolist()},
     )
+
+
+def _find_block(counts: PathCounts, bounds: Bounds) -> int:
+    """The step at which the first of the two walks over one difference ends that does."""
+    above = np.flatnonzero(bounds.measure_excess(counts) > 0)
+    return int(above[-1] if len(above) else np.argmax(bounds.measure_excess(counts, exchanged=True) > 0))
+
+
+def _steps_to_certify(counts: PathCounts, nearest: int, bounds: Bounds) -> list[int]:
+    """The steps of which one would have to be certified on more rows.
+
+    Of several differences the one at which tests start, of one bound in one direction the nearest. In both directions
+    any may come to be certified that is within the bound on these rows.
+    """
+    if counts.constraint.several or bounds.sides != BOTH:
+        return [nearest]
+    every = _Sides.at(counts, np.arange(len(counts.favorable)), bounds)
+    within = np.flatnonzero((every.excess < 0).all(axis=1))
+    some = within[np.linspace(0, len(within) - 1, min(len(within), MOST_STEPS)).astype(np.intp)]
+    return sorted({nearest, *some.tolist()}) if len(some) else [nearest]
 
 
 class Chosen(Protocol):
@@ -105,19 +154,25 @@ def say_shortfall(chosen: Chosen) -> str:
     short = chosen.shortfall
     assert short is not None
     bound = name_looser(chosen.ratio)
-    first, safest = short.steps
+    first, last = short.steps
     if short.kind == ALPHA:
-        upto = "on" if short.at_the_end else f"to {safest}"
+        upto = "on" if short.at_the_end else f"to {last}"
         return (
             f"steps from {first} {upto} are certified, and on the {chosen.accuracy_rows} each of them has a "
             f"{name_loss(chosen.objective)} of more than alpha. Allow a larger alpha or a {bound}, or give more "
             "rows to choose on"
         )
-    step = "the last step" if short.at_the_end else f"step {safest}, which should discriminate least,"
+    between = "" if chosen.directed else " between {} and {}".format(*short.pair)
+    what = "discrimination" if chosen.ratio is None else "ratio"
+    value, limit = ("not known" if number is None else f"{number:.4g}" for number in (short.value, short.limit))
+    if short.kind == BLOCKED:
+        return (
+            f"step {first} would be certified by itself, but tests go from step to step, and end at step {last}, "
+            f"before they come to it: its {what} is {value} there, and may be {limit}. Allow a {bound}, or give more "
+            "rows to choose on"
+        )
+    step = "the last step" if short.at_the_end else f"step {last}, the nearest,"
     if short.kind in (BEYOND, UNCLEAR):
-        what = "discrimination" if chosen.ratio is None else "ratio"
-        between = "" if chosen.directed else " between {} and {}".format(*short.pair)
-        value = "not known" if short.value is None else f"{short.value:.4g}"
         so = "so that more rows would hardly help"
         if short.kind == UNCLEAR:
             so = "which may be chance: more rows may help, and these do not say how many"
@@ -128,110 +183,151 @@ def say_shortfall(chosen: Chosen) -> str:
             for name, needed in short.rows_needed.items()
         ]
         several = ", ".join(wanted[:-1]) + (" and " if len(wanted) > 1 else "") + wanted[-1]
-        why = f"for that, about {several} would be needed, to succeed four times in five"
-    return f"not even {step} can be certified; {why}. Allow a {bound}, or less confidence"
+        why = f"about {several} would be needed, to succeed four times in five"
+    return f"not even {step} can be certified; {why}. Allow a {bound}, or less confidence" + _say_few(short.few_rows)
+
+
+def _say_few(few_rows: dict[str, int]) -> str:
+    """What leaves groups of few rows out of the bound."""
+    if not few_rows:
+        return ""
+    groups = " and ".join(f"{name!r} ({n:,} rows)" for name, n in few_rows.items())
+    has = "have" if len(few_rows) > 1 else "has"
+    least = parameter("min_group_rows") + f"={max(few_rows.values()) + 1}"
+    return "; or leave out groups of fewer rows, as with " + least + f": {groups} {has} too few for this bound"
 
 
 @dataclass(frozen=True, eq=False)
 class _Sides:
-    """The rates of all sides at a step, how many rows they have, and which differences of them are bounded."""
+    """The rates of all sides after some steps, how many rows they have, and which differences of them are tested."""
 
     rates: np.ndarray
     n_rows: np.ndarray
     pairs: np.ndarray
-    epsilon: float | None
-    ratio: float | None
+    bounds: Bounds
 
     @classmethod
-    def at(cls, counts: PathCounts, step: int, bounds: Bounds) -> "_Sides":
-        size = counts.constraint.count_sides(counts.totals)
-        chosen = counts.constraint.count_sides(counts.favorable[step])
-        rates, pairs = chosen / np.maximum(size, 1), counts.constraint.pairs
-        return cls(rates, size.astype(float), pairs, bounds.epsilon, bounds.ratio)
+    def at(cls, counts: PathCounts, steps: list[int] | np.ndarray, bounds: Bounds) -> "_Sides":
+        constraint = counts.constraint
+        size, chosen = constraint.count_sides(counts.totals), constraint.count_sides(counts.favorable[steps])
+        pairs = constraint.pairs
+        if constraint.directed and bounds.sides == BOTH:
+            pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        return cls(chosen / np.maximum(size, 1), size.astype(float), pairs, bounds)
+
+    @property
+    def factor(self) -> float:
+        """By what the first rate of a difference is multiplied."""
+        return 1.0 if self.bounds.ratio is None else self.bounds.ratio
 
     @property
     def excess(self) -> np.ndarray:
-        """What each difference is in excess of the bound on the rows that there are."""
-        high, low = self.rates[self.pairs.T]
-        return high - low - self.epsilon if self.epsilon is not None else self.ratio * high - low
+        """What each difference is in excess of the bound on the rows that there are, shape (n_steps, n_pairs)."""
+        high, low = self.pairs.T
+        return self.factor * self.rates[:, high] - self.rates[:, low] - (self.bounds.epsilon or 0.0)
 
-    def beyond_chance(self, pair: int, confidence: float) -> bool:
-        """Whether a difference exceeds the bound by more than its error."""
-        errors = self.rates * (1 - self.rates) / np.maximum(self.n_rows, 1)
-        high, low = errors[self.pairs[pair]]
-        spread = np.sqrt((1.0 if self.ratio is None else self.ratio**2) * high + low)
-        return bool(self.excess[pair] >= norm.ppf(confidence) * spread)
+    @property
+    def _errors(self) -> np.ndarray:
+        """The variance of each rate, of one row."""
+        return self.rates * (1 - self.rates)
 
-    def limit(self, n_rows: np.ndarray, confidence: float, ratio: float | None = None) -> np.ndarray:
+    def beyond_chance(self, pair: int) -> bool:
+        """Whether a difference exceeds the bound at the first step by more than its error."""
+        high, low = (self._errors[0] / np.maximum(self.n_rows, 1))[self.pairs[pair]]
+        spread = np.sqrt(self.factor**2 * high + low)
+        return bool(self.excess[0, pair] >= norm.ppf(self.bounds.level) * spread)
+
+    def limit(self, n_rows: np.ndarray, ratio: float | None = None) -> np.ndarray:
         """The upper limit of what each difference is in excess of the bound, if sides had so many rows."""
         high, low = self.pairs.T
-        given = (self.rates[high] * n_rows[high], n_rows[high], self.rates[low] * n_rows[low], n_rows[low])
-        if self.ratio is not None:
-            return ratio_limit(*given, ratio=self.ratio if ratio is None else ratio, confidence=confidence)
-        assert self.epsilon is not None
-        return difference_limit(*given, confidence=confidence) - self.epsilon
+        given = (self.rates[:, high] * n_rows[high], n_rows[high], self.rates[:, low] * n_rows[low], n_rows[low])
+        level = self.bounds.level
+        if self.bounds.ratio is not None:
+            found = ratio_limit(*given, ratio=self.bounds.ratio if ratio is None else ratio, confidence=level)
+        else:
+            found = difference_limit(*given, confidence=level) - self.bounds.value
+        return np.nan_to_num(found, nan=1.0)  # of a side without rows nothing is known
 
-    def measure(self, pair: int, confidence: float) -> tuple[float, float]:
-        """A difference and its upper limit, or a ratio and its lower limit."""
-        high, low = self.rates[self.pairs[pair]]
-        if self.epsilon is not None:
-            return float(high - low), float(self.limit(self.n_rows, confidence)[pair] + self.epsilon)
+    def measure(self, pair: int) -> tuple[float, float]:
+        """A difference at the first step and its upper limit, or a ratio and its lower limit."""
+        high, low = self.rates[0, self.pairs[pair]]
+        first = replace(self, rates=self.rates[:1])
+        if self.bounds.ratio is None:
+            return float(high - low), float(first.limit(self.n_rows)[0, pair] + self.bounds.value)
         below, above = 0.0, 1.0
         while above - below > 1e-6:
             middle = (below + above) / 2
-            certified = self.limit(self.n_rows, confidence, middle)[pair] <= 0
+            certified = first.limit(self.n_rows, middle)[0, pair] <= 0
             below, above = (middle, above) if certified else (below, middle)
         return float(low / high) if high > 0 else np.nan, below
 
-    def find_needed(self, confidence: float) -> np.ndarray | None:
+    def find_few(self, constraint: Constraint) -> np.ndarray:
+        """Sides of so few rows that each alone keeps the bound from being certified at the first step.
+
+        Those whose rate errs by more than the bound, where two of their family remain without them; else the smallest
+        side, if all others keep it.
+        """
+        candidates = np.flatnonzero(constraint.optional)
+        if not len(candidates):
+            return candidates
+        errors = norm.ppf(self.bounds.level) * np.sqrt(self._errors[0] / np.maximum(self.n_rows, 1))
+        room = self.bounds.epsilon
+        if room is None:
+            room = (1 - self.factor) * float(self.rates[0, candidates].max())
+        is_few = np.isin(np.arange(len(errors)), candidates) & ((errors > room) | (self.n_rows == 0))
+        remaining = np.bincount(constraint.family[constraint.kept & ~is_few], minlength=constraint.family.max() + 1)
+        few = np.flatnonzero(is_few & (remaining >= 2)[constraint.family])
+        if len(few):
+            return few
+        smallest = candidates[[int(np.argmin(self.n_rows[candidates]))]]
+        others = ~np.isin(self.pairs, smallest).any(axis=1)
+        return smallest if (self.limit(self.n_rows)[0, others] <= 0).all() else smallest[:0]
+
+    def find_needed(self) -> np.ndarray | None:
         """About how many rows of each side would do, four times in five; ``None`` if more would hardly help."""
-        powered = float(norm.cdf(norm.ppf(confidence) + norm.ppf(POWER)))
-        short = np.flatnonzero(self.limit(self.n_rows, confidence) > 0)
-        if (self.excess >= 0).any():
+        if (self.excess >= 0).any(axis=1).all():
             return None
+        tested = np.unique(self.pairs)
+        if len(tested) == 2:
+            # More rows of the side that needs fewer of them; of both, where more of one side would not do.
+            one_side = [grown for grown in map(self._grow, ([tested[0]], [tested[1]])) if grown is not None]
+            return min(one_side, key=np.sum) if one_side else self._grow(tested)
         needed = self.n_rows.copy()
-        for k in short.tolist():
-            own = self._grow_pair(k, powered)
-            if own is None:
+        for k in np.flatnonzero(self.limit(self.n_rows)[0] > 0).tolist():
+            pair = self.pairs[k]
+            own = replace(self, rates=self.rates[:, pair], n_rows=self.n_rows[pair], pairs=np.array([[0, 1]]))
+            grown = own.find_needed()
+            if grown is None:
                 return None
-            needed[self.pairs[k]] = np.maximum(needed[self.pairs[k]], own)
-        if len(self.pairs) == 1:
-            return needed
+            needed[pair] = np.maximum(needed[pair], grown)
         # All must pass at once: the more there are, the surer must each be.
-        grown = needed > self.n_rows
-        for sides in (grown, np.isin(np.arange(len(needed)), self.pairs)):
-            factor = self._least_factor(needed, sides, lambda n_rows: self._power(n_rows, confidence) >= POWER)
-            if factor is not None:
-                return np.where(sides, needed * factor, needed)
-        return None
+        more = replace(self, n_rows=needed)
+        grown = more._grow(np.flatnonzero(needed > self.n_rows))
+        return more._grow(tested) if grown is None else grown
 
-    @staticmethod
-    def _least_factor(n_rows: np.ndarray, sides: np.ndarray, does: Callable[[np.ndarray], bool]) -> float | None:
-        """By what factor the rows of these sides must grow; ``None`` if that would hardly help."""
-        most = MOST_ROWS / n_rows.max()
-        return _least(lambda factor: does(np.where(sides, n_rows * factor, n_rows)), most)
+    def _grow(self, sides: np.ndarray | list[int]) -> np.ndarray | None:
+        """How many rows each side would have if these had as many as it takes; ``None`` if that would hardly help."""
+        inside = np.isin(np.arange(len(self.n_rows)), sides)
+        most = MOST_ROWS / max(self.n_rows.max(), 1)
 
-    def _grow_pair(self, k: int, confidence: float) -> np.ndarray | None:
-        """How many rows of the two sides of a difference would certify it; ``None`` if more would hardly help."""
-        pair = self.pairs[k]
-        one = _Sides(self.rates[pair], self.n_rows[pair], np.array([[0, 1]]), self.epsilon, self.ratio)
+        def does(factor: float) -> bool:
+            n_rows = np.where(inside, self.n_rows * factor, self.n_rows)
+            passes = (self.limit(n_rows) <= 0).all(axis=1).any()  # with these very rates, too
+            return bool(passes) and self._power(n_rows) >= POWER
 
-        def grow(*sides: int) -> np.ndarray | None:
-            inside = np.isin(np.arange(2), sides)
-            factor = self._least_factor(one.n_rows, inside, lambda n: bool(one.limit(n, confidence)[0] <= 0))
-            return None if factor is None else np.where(inside, factor * one.n_rows, one.n_rows)
+        factor = _least(does, most)
+        return None if factor is None else np.where(inside, self.n_rows * factor, self.n_rows)
 
-        # More rows of the side that needs fewer of them; of both, where more of one side would not do.
-        one_side = [found for found in (grow(0), grow(1)) if found is not None]
-        return min(one_side, key=np.sum) if one_side else grow(0, 1)
-
-    def _power(self, n_rows: np.ndarray, confidence: float) -> float:
-        """About how often all differences would be certified at once, by normal errors of the rates."""
-        errors = np.random.default_rng(0).standard_normal((DRAWS, len(n_rows)))
-        errors *= np.sqrt(self.rates * (1 - self.rates) / np.maximum(n_rows, 1))
+    def _power(self, n_rows: np.ndarray) -> float:
+        """About how often some step would pass all tests at once, by normal errors of the rates."""
         high, low = self.pairs.T
-        off = (1.0 if self.ratio is None else self.ratio) * errors[:, high] - errors[:, low]
-        return float((self.limit(n_rows, confidence) + off <= 0).all(axis=1).mean())
+        spread = np.sqrt(self._errors / np.maximum(n_rows, 1))
+        errors = np.random.default_rng(0).standard_normal((DRAWS, len(n_rows)))
+        passed = np.zeros(DRAWS, bool)
+        for limit, size in zip(self.limit(n_rows), spread, strict=True):
+            off = self.factor * (errors * size)[:, high] - (errors * size)[:, low]
+            passed |= (limit + off <= 0).all(axis=1)
+        return float(passed.mean())
 
 
 def _least(does: Callable[[float], bool], most: float) -> float | None:

@@ -10,8 +10,19 @@ from eifffel._utils.validation import check_step
 from eifffel.constraints import DEMOGRAPHIC_PARITY
 from eifffel.intervals import CONFIDENCE
 from eifffel.rows.groups import Groups
+from eifffel.selection.bounds import BOTH
 from eifffel.selection.counts import PathCounts
-from eifffel.selection.judgement import OUTSIDE, OVERSHOOTS, WITHIN, judge, judge_ratio
+from eifffel.selection.judgement import (
+    OUTSIDE,
+    OVERSHOOTS,
+    WITHIN,
+    Limited,
+    is_unclear,
+    judge,
+    judge_ratio,
+    say_limits,
+    say_unclear,
+)
 from eifffel.selection.objective import name_loss
 from eifffel.selection.selection import RESTS_ON_WORD, Selection
 from eifffel.selection.shortfall import Chosen, say_shortfall
@@ -38,11 +49,10 @@ class Verdict:
     Attributes
     ----------
     kind : {"within", "outside", "overshoots"}
-        Where the discrimination is. A step that was chosen with ``confidence`` overshoots if it keeps the bound, which
-        is then one-sided, and favours the other group beyond it.
+        Where the discrimination is. With ``sides="upper"`` a step overshoots if it keeps the bound, and favours the
+        other group beyond it.
     holds : bool
-        Whether the discrimination measured is within the bound: in either direction, or, where the step was chosen
-        with ``confidence``, signed.
+        Whether the discrimination measured is within the bound, in the directions that were asked for.
     certain : bool
         Whether that is so for the whole interval, or for none of it.
     step : int
@@ -105,7 +115,7 @@ def say_verdict(
     """
     step = check_step(selection.step, len(counts.discrimination) - 1)
     value, interval = float(counts.discrimination[step]), counts.interval(step, selection.confidence)
-    signed = selection.confidence is not None and counts.constraint.directed
+    signed = selection.sides != BOTH
     if selection.ratio is None:
         assert selection.epsilon is not None
         judged = judge(value, interval, selection.epsilon, signed=signed)
@@ -128,6 +138,9 @@ def say_verdict(
     ]
     if counts.constraint.left_out:
         sentences.append(f"Too few rows to be bounded have {', '.join(counts.constraint.left_out)}.")
+    original = counts.interval(0, selection.confidence)
+    if counts.constraint.directed and is_unclear(original):
+        sentences.append(f"{start_sentence(say_unclear(original))}.")
     if accuracy is not None:
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     return Verdict(
@@ -171,7 +184,7 @@ def _say_known(*, seen: bool, chose: bool) -> str:
 def _say_choice(selection: Selection) -> str:
     """What was measured when the step was chosen, and where."""
     sure = "" if selection.confidence is None else f" with {100 * selection.confidence:.4g}% confidence"
-    upper = "" if selection.upper is None else f", at most {selection.upper:.4f},"
+    upper = f"{say_limits(selection, digits=4)}," if selection.upper is not None else ""
     same = selection.accuracy_rows == selection.discrimination_rows
     return (
         f"The step was chosen{sure} on {selection.n_discrimination_rows:,} {selection.discrimination_rows}, with "
@@ -180,7 +193,12 @@ def _say_choice(selection: Selection) -> str:
     )
 
 
-class PublicChoice(Chosen, Protocol):
+def start_sentence(words: str) -> str:
+    """Words that begin a sentence."""
+    return words[:1].upper() + words[1:]
+
+
+class PublicChoice(Chosen, Limited, Protocol):
     """What may be shown of a step that was chosen; ``met`` and numbers are ``None`` where they are not shown."""
 
     @property
@@ -198,7 +216,7 @@ class PublicChoice(Chosen, Protocol):
     @property
     def discrimination(self) -> float | None: ...
     @property
-    def upper(self) -> float | None: ...
+    def sides(self) -> str: ...
     @property
     def discrimination_rows(self) -> str: ...
     @property
@@ -244,6 +262,8 @@ class PublicFacts:
     groups : tuple of GroupFacts
     discrimination, interval, between, rates, by_attribute
         The largest difference: its value, between whom it is, their rates, and the largest by each attribute.
+    original : tuple of two floats, or None
+        The interval of the original model's.
     ratio, ratio_interval, ratio_between
         The smallest ratio of two rates: its value, and between whom it is.
     accuracy, accuracy_before, constant_accuracy : float or None
@@ -270,6 +290,7 @@ class PublicFacts:
     groups: tuple[GroupFacts, ...]
     discrimination: float | None
     interval: tuple[float, float] | None
+    original: tuple[float, float] | None
     between: tuple[str, ...]
     rates: tuple[float | None, ...]
     by_attribute: tuple[tuple[str, float | None], ...]
@@ -318,8 +339,10 @@ def say_public_verdict(facts: PublicFacts, epsilon: float | None, ratio: float |
         over = "" if facts.directed else ", over all that are compared,"
         low, high = facts.interval or (np.nan, np.nan)
         found += f": a difference of {value:.3f} (95% interval{over} {low:.3f} to {high:.3f})"
+    unclear = facts.directed and is_unclear(facts.original)
     rest = "".join(
         [
+            f" {start_sentence(say_unclear(facts.original))}." if unclear else "",
             _say_accuracy(facts),
             _say_known(seen=facts.seen, chose=facts.chose),
             _say_attributes(facts.by_attribute, digits=3),
@@ -338,7 +361,7 @@ def say_public_verdict(facts: PublicFacts, epsilon: float | None, ratio: float |
             f"{_say_public_choice(choice, holds=True)}{rest}"
         )
     else:
-        signed = choice is not None and choice.confidence is not None and facts.directed
+        signed = choice is not None and choice.sides != BOTH
         if epsilon is not None:
             judged = judge(value, facts.interval, epsilon, signed=signed)
         else:
@@ -465,15 +488,19 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
             f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
         )
     if sure is not None:
-        kept = "the difference is at most the bound" + (" in the direction that there was" if choice.directed else "")
+        one_way = choice.sides != BOTH
+        kept = "no difference is larger than the bound"
+        if choice.directed:
+            direction = "in the direction asked for" if one_way else "in either direction"
+            kept = f"the difference is at most the bound, {direction},"
         if choice.ratio is not None:
             kept = "the ratio is at least the bound"
-            if choice.directed:
+            if one_way:
                 kept = "the rate of the unprivileged group is at least the bound times that of the privileged one"
-        it = "it" if choice.ratio is None else "the difference"
+        it = "it" if choice.ratio is None and choice.directed else "the largest difference"
         return (
             f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, {kept} for people drawn like "
-            f"them; {it} was {value:.3f} there, at most {choice.upper:.3f}."
+            f"them; {it} was {value:.3f} there{say_limits(choice, digits=3)}."
             + (f" That {RESTS_ON_WORD}." if choice.trained is None else "")
         )
     return "" if holds else f" It was met on {where} on which the step was chosen ({value:.3f} there)."

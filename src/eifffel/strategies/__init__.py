@@ -40,8 +40,8 @@ class Strategy:
           each group and label are in each leaf;
         - ``constraint``, a `Constraint`, is what is to be bounded, and ``direction`` which way decisions may change;
         - ``draw()`` draws a sample of the scoring rows, as `PlacedRows`, and ``draw_selection_sample()`` one of the
-          rows that steps will be measured on, whose groups and labels it must not see; the latter is ``None``
-          where these are the same.
+          rows that steps will be measured on, of the part that certifies nothing, whose groups and labels it must not
+          see; the latter is ``None`` where these are the same.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
 
@@ -56,7 +56,7 @@ class Strategy:
     >>> from eifffel.strategies import STRATEGIES, Strategy
     >>> def order_at_once(*given, **options):
     ...     order = STRATEGIES["leaf"].order(*given, **options)
-    ...     return replace(order, step=np.ones_like(order.step), aim=min(order.n_steps, 1))
+    ...     return replace(order, step=np.ones_like(order.step))
     >>> STRATEGIES["once"] = Strategy(order_at_once, flips=True)
     >>> age, paid, sex = [[20], [30], [40], [50]], [0, 1, 1, 1], ["f", "f", "m", "m"]
     >>> tree = DecisionTreeClassifier().fit(age, paid)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows
 
@@ -17,8 +18,8 @@ DIRECTIONS = (ANY, UP)
 class EditOrder(ABC):
     """The steps of a path: which leaves are edited at each, and what rows are decided then.
 
-    A kind of edit derives from it and says what is abstract here: `safest`, `positions`, `leaves_at`, `step_of`,
-    `edit`, `outcomes` and `replay`. What it holds is stored with a path; its type must be in
+    A kind of edit derives from it and says what is abstract here: `positions`, `leaves_at`, `step_of`, `edit`,
+    `outcomes` and `replay`. What it holds is stored with a path; its type must be in
     `eifffel.edits.storage.TRUSTED_TYPES`, or be named, to be loaded, and `eifffel.edits.file_checks.CHECKS` says what
     must hold of it then. Leaves are numbered over the whole ensemble, as an `EnsembleView` has them. The model that
     `edit` makes must decide as `replay` counts: `FairnessPath.model_at` checks it.
@@ -52,11 +53,6 @@ class EditOrder(ABC):
 
     @property
     @abstractmethod
-    def safest(self) -> int:
-        """The step that should discriminate least, by what is known without the rows that steps are measured on."""
-
-    @property
-    @abstractmethod
     def positions(self) -> np.ndarray:
         """How far each step is from the original model, shape (n_steps + 1,)."""
 
@@ -75,13 +71,10 @@ class EditOrder(ABC):
         """
         return self
 
-    def review(self, view: EnsembleView, placed: PlacedRows) -> None:  # noqa: B027, most have nothing to say
+    def review(  # noqa: B027, most have nothing to say
+        self, view: EnsembleView, placed: PlacedRows, constraint: Constraint
+    ) -> None:
         """Warn of what the rows that steps are measured on show of these edits."""
-
-    @property
-    def saw_selection_rows(self) -> bool:
-        """Whether rows that steps are measured on had a part in the edits, and so can certify nothing."""
-        return False
 
     def matches(self, n_leaves: int) -> bool:
         """Whether these are edits of so many leaves; of a path that was read from a file, nobody knows."""

@@ -25,8 +25,6 @@ class FlipOrder(EditOrder):
         The step, from 1 on, at which each is flipped; never falling.
     score : ndarray of shape (n_leaves,)
         The score for which each leaf is flipped, NaN where it is not.
-    aim : int
-        The step at which the trees, by their own counts, discriminate least.
 
     See Also
     --------
@@ -37,7 +35,7 @@ class FlipOrder(EditOrder):
     >>> import numpy as np
     >>> from eifffel.strategies import FlipOrder
     >>> score = np.array([np.nan, 0.5, np.nan, 1.5, 2.0])  # of five leaves, three are flipped
-    >>> order = FlipOrder(leaf=np.array([4, 3, 1]), step=np.array([1, 1, 2]), score=score, aim=2)
+    >>> order = FlipOrder(leaf=np.array([4, 3, 1]), step=np.array([1, 1, 2]), score=score)
     >>> order.n_steps, order.positions.tolist(), order.leaves_at(1).tolist()
     (2, [0, 2, 3], [4, 3])
     """
@@ -45,11 +43,6 @@ class FlipOrder(EditOrder):
     leaf: np.ndarray
     step: np.ndarray
     score: np.ndarray
-    aim: int
-
-    @property
-    def safest(self) -> int:
-        return self.aim
 
     @cached_property
     def positions(self) -> np.ndarray:
@@ -152,11 +145,4 @@ def make_order(
     leaf, by = (np.concatenate([getattr(tree, name) for tree in trees])[order] for name in ("leaf", "score"))
     score = np.full(len(scores.sides), np.nan)
     score[leaf] = by
-    # Of one difference, every flip lowers it, and the last step is the safest; of several it has to be found.
-    aim = int(step[-1]) if len(step) else 0
-    if len(scores.pairs) > 1:
-        # What each flip changes in the discrimination of its tree, and so in the sum over all trees.
-        change = np.concatenate([np.diff(tree.before, append=tree.after) for tree in trees])[order]
-        total = np.cumsum(np.bincount(step, change, minlength=aim + 1))
-        aim -= int(np.argmin(total[::-1]))  # the last of equals
-    return FlipOrder(leaf=leaf, step=step, score=score, aim=aim)
+    return FlipOrder(leaf=leaf, step=step, score=score)

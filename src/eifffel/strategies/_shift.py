@@ -57,8 +57,6 @@ class ShiftOrder(EditOrder):
         Lambda at each step, 0 at step 0.
     target : ndarray of shape (n_groups, 2)
         The weight of a row in what is bounded, by its group and label, which the direction predicts.
-    aim : float
-        The lambda at which all differences should be least; infinite for one difference, which falls ever further.
 
     See Also
     --------
@@ -69,7 +67,7 @@ class ShiftOrder(EditOrder):
     >>> import numpy as np
     >>> from eifffel.strategies import ShiftOrder
     >>> direction, target = np.array([0.2, 0.0, -0.5]), np.array([[-2.0, -2.0], [2.0, 2.0]])
-    >>> order = ShiftOrder(score=direction, reach=np.array([0.0, 0.5, 0.8]), target=target, aim=np.inf)
+    >>> order = ShiftOrder(score=direction, reach=np.array([0.0, 0.5, 0.8]), target=target)
     >>> order.n_steps, order.n_edited(1), order.leaves_at(1).tolist()  # the most shifted first
     (2, 2, [2, 0])
     """
@@ -77,11 +75,6 @@ class ShiftOrder(EditOrder):
     score: np.ndarray
     reach: np.ndarray
     target: np.ndarray
-    aim: float
-
-    @property
-    def safest(self) -> int:
-        return max(int(np.searchsorted(self.reach, self.aim, side="right")) - 1, 0)
 
     @property
     def positions(self) -> np.ndarray:
@@ -115,8 +108,8 @@ class ShiftOrder(EditOrder):
         kept[asked[np.linspace(0, len(asked) - 1, MOST_ASKED).astype(np.intp)]] = True
         return reach[kept]
 
-    def review(self, view: EnsembleView, placed: PlacedRows) -> None:
-        if np.isfinite(self.aim):  # for several differences the pull predicts how people are weighed, not a group
+    def review(self, view: EnsembleView, placed: PlacedRows, constraint: Constraint) -> None:
+        if len(constraint.pairs) > 1:  # the pull predicts how people are weighed then, not a group
             return
         rows = placed.rows
         pull = view.sum_leaves(placed.index, self.score)
@@ -133,10 +126,6 @@ class ShiftOrder(EditOrder):
                 "discrimination then costs much accuracy; look at path.accuracy before you choose a bound",
                 IndistinctGroupsWarning,
             )
-
-    @property
-    def saw_selection_rows(self) -> bool:
-        return bool(np.isfinite(self.aim))
 
     def leaves_at(self, step: int) -> np.ndarray:
         moved = np.flatnonzero(self.score) if step else np.arange(0)
@@ -297,9 +286,9 @@ def order_shift(
         ``"up"`` takes nothing off any leaf. The fit is restricted to that: where leaves correct each other, as in
         boosted ensembles, the free direction with its positive part left out would spoil many decisions.
     selection_sample : PlacedRows, optional
-        The rows that steps will be measured on, if they are others: the scores that the model gives them tell how sure
-        it is of people whom it has not seen. Where their features give the group away, several groups are then weighed
-        to suit these very people, who can no longer certify a bound.
+        Some of the rows that steps will be measured on, if they are others: the scores that the model gives them tell
+        how sure it is of people whom it has not seen. Where their features give the group away, several groups are then
+        weighed to suit these very people, who can certify no bound.
     n_jobs : int, optional
         Threads.
 
@@ -334,7 +323,7 @@ def order_shift(
     if direction == UP:
         anything = np.full(len(score), -np.inf)
         score = squares.solve_within(anything, np.zeros(len(score)), score, DAMPING, UP_ITERATIONS)
-    order = ShiftOrder(score=score, reach=np.zeros(1), target=target, aim=aim)
+    order = ShiftOrder(score=score, reach=np.zeros(1), target=target)
     down, up = view.room(SCALE)
     for _ in range(0 if np.isinf(down).all() else ROUNDS):
         parity = _parity(order, view, placed, constraint, n_jobs) if np.isinf(aim) else aim

@@ -74,7 +74,6 @@ def check_flips(order: Any) -> None:
     if len(leaf):
         refuse_unless(leaf.min() >= 0 and leaf.max() < len(score) and step[0] >= 1, ORDER)
         refuse_unless((step[1:] >= step[:-1]).all(), ORDER)
-    refuse_unless(is_integer(state.get("aim"), 0, step[-1] if len(step) else 0), ORDER)
 
 
 def check_shift(order: Any) -> None:
@@ -84,7 +83,6 @@ def check_shift(order: Any) -> None:
     refuse_unless(is_array(score, "f", 1) and is_array(reach, "f", 1) and is_array(target, "f", 2), ORDER)
     refuse_unless(np.isfinite(score).all() and np.isfinite(reach).all() and np.isfinite(target).all(), ORDER)
     refuse_unless(len(reach) and reach[0] == 0 and (reach[1:] >= reach[:-1]).all() and target.shape[1] == 2, ORDER)
-    refuse_unless(is_number(state.get("aim")), ORDER)
 
 
 def check_leaf_counts(counts: Any) -> None:
@@ -130,7 +128,7 @@ def check_path(path: Any) -> None:
         "leaf_counts": ("LeafCounts",),
         "counts": ("PathCounts",),
         "accuracy_counts": ("PathCounts",),
-        "certification_counts": ("PathCounts", "NoneType"),
+        "searched_counts": ("PathCounts", "NoneType"),
         "trained": ("bool", "NoneType"),
         "overlap": ("float",),
         "repeats": ("int",),
@@ -152,11 +150,13 @@ def check_path(path: Any) -> None:
     refuse_unless(state["leaf_counts"].counts.shape == (len(order.score), n_groups, 2), PATH)
     target = vars(order).get("target")
     refuse_unless(target is None or target.shape == (n_groups, 2), PATH)
-    for name in ("counts", "accuracy_counts", "certification_counts"):
-        counts = state[name]
-        if counts is not None:
-            refuse_unless(counts.favorable.shape[:2] == (n_steps + 1, n_groups), PATH)
-            _check_same_sides(vars(counts).get("constraint"), groups)
+    counts, searched = state["counts"], state["searched_counts"]
+    for counted in (counts, state["accuracy_counts"], *([] if searched is None else [searched])):
+        refuse_unless(counted.favorable.shape[:2] == (n_steps + 1, n_groups), PATH)
+        _check_same_sides(vars(counted).get("constraint"), groups)
+    if searched is not None:
+        # They are taken away from all rows.
+        check_path_counts(counts.take_away(searched, counts.rows))
 
 
 def check_compared(compared: Any) -> None:
@@ -196,7 +196,7 @@ def check_shortfall(shortfall: Any) -> None:
     steps, pair = state["steps"], state["pair"]
     refuse_unless(isinstance(steps, tuple) and len(steps) == 2 and all(is_integer(step, 0) for step in steps), what)
     refuse_unless(isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair), what)
-    for rows in (state["rows_needed"], state["n_rows"]):
+    for rows in (state["rows_needed"], state["n_rows"], state["few_rows"]):
         refuse_unless(isinstance(rows, dict) and all(is_integer(n, 0) for n in rows.values()), what)
     refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]), what)
 
