@@ -95,6 +95,7 @@ benchmark-boosted: .venv/dev/installed
 
 benchmark-confidence: .venv/dev/installed
 	$(BIN)/python benchmarks/confidence.py --out docs/results/confidence.md
+	$(BIN)/python benchmarks/confidence_several.py --out docs/results/confidence_several.md
 
 benchmark-export: .venv/dev/installed
 	$(BIN)/python benchmarks/export.py --out docs/results/export.md

@@ -303,17 +303,63 @@ def test_of_several_differences_tests_go_both_ways_from_a_step_found_on_other_ro
     assert np.flatnonzero(certify(apart, bounds, start)).tolist() == found
 
 
-def test_the_start_is_where_all_limits_are_least_among_steps_that_cost_no_more_than_alpha():
-    compared = parity(read_groups(["a", "b", "c"]))
-    rates = np.array([[10, 30, 20], [20, 30, 20], [25, 26, 24], [30, 20, 20]])
-    favorable = np.stack([rates * 5, rates * 5], axis=-1)
-    favorable[2, :, 0] += 5 * rates[2]  # all that is gained is wrong
-    favorable[2, :, 1] -= 5 * rates[2]
-    searched = PathCounts(favorable, np.full((3, 2), 500), "selection rows searched", [1000] * 3, compared)
+def searched_counts(right, wrong, n=500):
+    """Counts of three groups: of n people with and without the favourable label, how many are decided favourably."""
+    favorable = np.stack([wrong, right], axis=-1)
+    shape = favorable.shape[1]
+    totals, people = np.full((shape, 2), n), np.full(shape, 2 * n)
+    return PathCounts(favorable, totals, "selection rows searched", people, parity(read_groups(list("abc")[:shape])))
+
+
+def find_slowly(searched, bounds):
+    """The start as `find_start` says it, step by step."""
+    limits, useful = bounds.measure_excess(searched), searched.objective("balanced_accuracy") - 0.5
+    drop = searched.drop(bounds.objective)
+    every = range(len(limits))
+    allowed = [useful[k] >= useful[0] / 2 and (bounds.alpha is None or drop[k] <= bounds.alpha) for k in every]
+    if not any(allowed):
+        return 0
+    stretches, now = [], []
+    for k in every:
+        if allowed[k] and searched.discrimination[k] <= bounds.epsilon:
+            now.append(k)
+        elif now:
+            stretches.append(now)
+            now = []
+    for stretch in [*stretches, now]:
+        if any(limits[k] <= 0 for k in stretch):
+            return min(stretch, key=lambda k: limits[k])
+    return min((k for k in every if allowed[k]), key=lambda k: limits[k])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    rates=st.lists(st.lists(st.integers(0, 20), min_size=6, max_size=6), min_size=1, max_size=8),
+    epsilon=st.sampled_from([0.05, 0.2, 0.5]),
+    alpha=st.sampled_from([None, 0.05, 0.2]),
+    confidence=st.sampled_from([0.5, 0.9]),
+)
+def test_the_start_is_found_as_it_is_said_to_be(rates, epsilon, alpha, confidence):
+    of_steps = 25 * np.array(rates).reshape(-1, 3, 2)
+    searched = searched_counts(of_steps[..., 1], of_steps[..., 0])
+    bounds = Bounds(epsilon=epsilon, alpha=alpha, confidence=confidence)
+    assert find_start(searched, bounds) == find_slowly(searched, bounds)
+
+
+def test_the_start_is_in_the_first_stretch_that_may_be_certified_and_not_where_all_are_decided_alike():
+    right = np.array([[250, 400, 400], [300, 370, 390], [340, 350, 360], [350, 350, 350], [200, 400, 400], [0, 0, 0]])
+    wrong = np.maximum(right - 200, 0)
+    searched = searched_counts(right, wrong)
     bounds = Bounds(epsilon=0.1, confidence=0.9)
-    assert find_start(searched, bounds) == 2
-    assert find_start(searched, replace(bounds, alpha=0.05)) == 1
+    assert np.flatnonzero(bounds.measure_excess(searched) <= 0).tolist() == [2, 3, 5]
+    assert np.argmin(bounds.measure_excess(searched)) == 5, "where everybody is refused"
+    assert find_start(searched, bounds) == 3
+    assert find_start(searched, replace(bounds, epsilon=0.01)) == 3, "where nothing may be certified, too"
     assert find_start(None, bounds) is None
+    # The third step loses more than alpha allows.
+    dearer = searched_counts(right - 60 * (np.arange(6) == 3)[:, None], wrong)
+    assert find_start(dearer, bounds) == 3
+    assert find_start(dearer, replace(bounds, alpha=0.02)) == 2
 
 
 def test_an_unmet_bound_says_what_was_reached():

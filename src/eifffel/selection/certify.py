@@ -7,6 +7,10 @@ from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.selection import KnownRows
 
+# A step at which less than this share of the original's balanced accuracy above 1/2 is left decides nearly the same
+# about everybody.
+LEAST_USEFUL = 0.5
+
 
 def certify(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
     """Whether each step is certified to keep a bound in the directions asked for.
@@ -49,16 +53,30 @@ def _walk(excess: np.ndarray, steps: np.ndarray) -> np.ndarray:
 def find_start(searched: PathCounts | None, bounds: Bounds) -> int | None:
     """The step at which to start where several differences are bounded, from rows that certify nothing; else ``None``.
 
-    Where all differences together have the smallest upper limit; with a limit to the loss of accuracy, among the steps
-    that keep it on these rows, if they have labels.
+    Of the stretches of steps that keep the bound on these rows, the first with a step whose limits keep it, too; there,
+    the step with the smallest limit. Where no limit keeps it, the smallest of all. Steps count that keep ``alpha``, and
+    that are not near to one decision for all: it makes all differences small, and nobody wants it.
     """
     if searched is None:
         return None
     above = bounds.measure_excess(searched)
-    if bounds.alpha is not None and searched.totals.shape[-1] == 2:
-        allowed = searched.drop(bounds.objective) <= bounds.alpha
-        above = np.where(allowed, above, above + 2)  # no limit is so large
-    return int(np.argmin(above))
+    allowed = np.ones(len(above), bool)
+    if searched.totals.shape[-1] == 2 and searched.totals.sum(axis=0).all():
+        # b_k - 1/2 is what the balanced accuracy b_k of a step is above that of one decision for all.
+        useful = searched.objective("balanced_accuracy") - 0.5
+        allowed = useful >= LEAST_USEFUL * useful[0]
+        if bounds.alpha is not None:
+            allowed &= searched.drop(bounds.objective) <= bounds.alpha
+        allowed[0] |= not allowed.any()
+    certified = np.flatnonzero(allowed & (above <= 0))
+    if len(certified):
+        kept = searched.ratio >= bounds.ratio if bounds.ratio is not None else searched.discrimination <= bounds.value
+        ends = np.flatnonzero(~(allowed & kept))
+        after = np.searchsorted(ends, certified[0])
+        begin = ends[after - 1] + 1 if after else 0
+        allowed[:begin] = False
+        allowed[ends[after] if after < len(ends) else len(above) :] = False
+    return int(np.argmin(np.where(allowed, above, np.inf)))
 
 
 def find_nearest(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
