@@ -79,7 +79,8 @@ print(f"epsilon 0.1 and alpha 0.02 met: {path.select(epsilon=0.1, alpha=0.02).me
 
 sure = path.select(epsilon=0.05, confidence=0.95)
 print(f"step {sure.step} in place of {choice.step}: discrimination {sure.discrimination:.4f} on the selection rows,")
-print(f"at most {sure.upper:.4f} with 95% confidence; accuracy {sure.accuracy:.4f} in place of {choice.accuracy:.4f}")
+print(f"between {sure.lower:.4f} and {sure.upper:.4f} with 95% confidence;")
+print(f"accuracy {sure.accuracy:.4f} in place of {choice.accuracy:.4f}")
 
 # %%
 # People who come later

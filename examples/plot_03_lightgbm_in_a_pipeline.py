@@ -62,7 +62,8 @@ path = eifffel.trace_path(model, table, granted, sensitive_features=gender, sele
 choice = path.select(epsilon=0.05, confidence=0.95)
 fair = path.model_at(choice)
 print(path)
-print(f"step {choice.step}, met: {choice.met}; discrimination {choice.discrimination:.4f}, at most {choice.upper:.4f}")
+print(f"step {choice.step}, met: {choice.met}; discrimination {choice.discrimination:.4f},")
+print(f"between {choice.lower:.4f} and {choice.upper:.4f} with 95% confidence")
 print(f"accuracy {choice.accuracy:.4f}, which is {choice.accuracy_drop:.4f} less than that of the original model")
 
 # %%
