@@ -152,6 +152,28 @@ def test_too_few_rows_are_said_to_be_too_few(folder):
     assert f"The bound is not met: {why}." in " ".join(shown.split())
 
 
+def test_in_one_direction_alone_fewer_rows_will_do(folder):
+    bounds = ("--confidence", "0.9", "--epsilon", "0.04")
+    both = flip(folder, "others.csv", *bounds)
+    assert both.returncode == 3
+    assert "--epsilon=0.04 with --confidence=0.9 is not met" in both.stderr
+    done = flip(folder, "others.csv", *bounds, "--sides", "upper")
+    made = json.loads(done.stdout)
+    assert made["selection"]["met"] is True
+    assert (made["selection"]["sides"], made["selection"]["lower"]) == ("upper", None)
+    assert made["selection"]["upper"] <= 0.04
+    assert made["path"]["sides"] == "upper"
+    assert "the difference is at most the bound, in the direction asked for, for people" in made["verdict"]["sentence"]
+    # An audit judges in that direction, too, and another edit says that it does not.
+    audit = json.loads(run("audit", "other.skops", "people.csv", "--json", cwd=folder).stdout)
+    assert audit["selection"]["sides"] == "upper"
+    value = audit["overall"]["after"]["discrimination"]["value"]
+    expected = "outside" if value > 0.04 else "overshoots" if value < -0.04 else "within"
+    assert (audit["verdict"]["kind"], audit["verdict"]["holds"]) == (expected, value <= 0.04)
+    again = run("flip", "other.skops", "people.csv", "--epsilon", "0.2", "--out", "again.skops", cwd=folder)
+    assert "edited with --confidence 0.9 --sides upper, and this edit is without; say it again if" in again.stderr
+
+
 def test_upwards_nobody_loses(folder):
     done = flip(folder, "people.csv", "--direction", "up", "--epsilon", "0.1")
     summary = json.loads(done.stdout)
@@ -181,6 +203,7 @@ def test_what_alpha_limits(folder, objective, alpha, stored):
     [
         (("--confidence", "95"), "--confidence must be at least 0.5 and below 1, got 95.0; write 0.95 for 95 percent"),
         (("--confidence", "0.2"), "--confidence must be at least 0.5 and below 1, got 0.2; 0.95 is usual"),
+        (("--sides", "lower"), "--sides must be one of 'both', 'upper', got 'lower'"),
         (("--direction", "down"), "--direction must be one of 'any', 'up', got 'down'"),
         (
             ("--objective", "f1"),
@@ -193,6 +216,18 @@ def test_what_alpha_limits(folder, objective, alpha, stored):
 def test_mistakes(folder, words, message):
     assert error_of(run("fit", "people.csv", *WHAT, "--out", "new.skops", *words, cwd=folder)).startswith(message)
     assert not (folder / "new.skops").exists()
+
+
+@pytest.mark.parametrize("command", ["fit", "flip", "path"])
+def test_several_differences_have_no_one_direction(folder, command):
+    words = ("--sides", "upper", "--sensitive", "gender,region", "--target", "granted", "--favorable", "yes")
+    model = () if command == "fit" else ("model.skops",)
+    out = ("--out", "new.csv" if command == "path" else "new.skops")
+    done = run(command, *model, "people.csv", *words, *out, cwd=folder)
+    assert done.returncode == 2
+    error = done.stderr.splitlines()[-1]
+    assert error.startswith("eifffel: --sides='upper' bounds a difference in the one direction that it has between two")
+    assert not {"new.csv", "new.skops"} & {file.name for file in folder.iterdir()}
 
 
 def test_a_model_of_ones_own_is_taken_at_its_word(folder):

@@ -11,7 +11,7 @@ from eifffel.cli._printing import say_note
 from eifffel.cli._tables import DecisionTask, is_spelt, read_decision_task
 from eifffel.comparison import Comparison, read_compared
 from eifffel.edits.record import find_record
-from eifffel.selection.bounds import Bounds
+from eifffel.selection.bounds import UPPER, Bounds
 from eifffel.strategies import UP
 
 
@@ -148,6 +148,8 @@ def note_earlier_bounds(model: Any, bounds: Bounds, direction: str) -> None:
     asked, given = _recorded(model, "selection") or {}, []
     if asked.get("confidence") is not None and bounds.confidence is None:
         given.append(f"--confidence {asked['confidence']:g}")
+    if asked.get("sides") == UPPER and bounds.sides != UPPER:
+        given.append(f"--sides {UPPER}")
     if _recorded(model, "direction") == UP and direction != UP:
         given.append("--direction up")
     if asked.get("alpha") is not None and bounds.alpha is None:
