@@ -19,7 +19,7 @@ POWER = 0.8
 # More rows of a group than this are no advice.
 MOST_ROWS = 1e9
 # By how many draws it is found how often all tests pass at once, and of how many steps one of them would do.
-DRAWS, MOST_STEPS = 1000, 200
+DRAWS, MOST_STEPS = 1000, 20
 
 ALPHA, BLOCKED, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "rows", "unclear", "beyond"
 
@@ -312,19 +312,23 @@ class _Sides:
 
         def does(factor: float) -> bool:
             n_rows = np.where(inside, self.n_rows * factor, self.n_rows)
-            passes = (self.limit(n_rows) <= 0).all(axis=1).any()  # with these very rates, too
-            return bool(passes) and self._power(n_rows) >= POWER
+            limits = self.limit(n_rows)
+            passes = (limits <= 0).all(axis=1).any()  # with these very rates, too
+            return bool(passes) and self._power(n_rows, limits) >= POWER
 
         factor = _least(does, most)
         return None if factor is None else np.where(inside, self.n_rows * factor, self.n_rows)
 
-    def _power(self, n_rows: np.ndarray) -> float:
-        """About how often some step would pass all tests at once, by normal errors of the rates."""
+    def _power(self, n_rows: np.ndarray, limits: np.ndarray) -> float:
+        """About how often some step would pass all tests at once, by normal errors of the rates.
+
+        ``limits`` are those of the rates as they are.
+        """
         high, low = self.pairs.T
         spread = np.sqrt(self._errors / np.maximum(n_rows, 1))
         errors = np.random.default_rng(0).standard_normal((DRAWS, len(n_rows)))
         passed = np.zeros(DRAWS, bool)
-        for limit, size in zip(self.limit(n_rows), spread, strict=True):
+        for limit, size in zip(limits, spread, strict=True):
             off = self.factor * (errors * size)[:, high] - (errors * size)[:, low]
             passed |= (limit + off <= 0).all(axis=1)
         return float(passed.mean())
