@@ -138,7 +138,7 @@ def walk(steps, n, epsilon, confidence, sides):
     steps=long_paths,
     epsilon=st.sampled_from([0.02, 0.1, 0.3]),
     alpha=st.sampled_from([None, 0.02, 0.1]),
-    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.99]),
+    confidence=st.sampled_from([0.6, 0.9, 0.95, 0.99]),  # at 0.5 rounding decides where a rate is at the bound
     rule=st.sampled_from(["first", "most_accurate"]),
     sides=st.sampled_from(SIDES),
 )
