@@ -78,6 +78,29 @@ def test_the_largest_difference_is_the_largest(seed, name, combine, sizes, privi
         assert abs(worst.value[step]) == float(max(bounded))
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 2), min_size=2, max_size=4),
+    privileged=st.booleans(),
+    seed=st.integers(0, 2**20),
+)
+def test_sides_without_rows_have_no_rate(sizes, privileged, seed):
+    groups = read_groups(list("abcd"[: len(sizes)]), privileged="a" if privileged else None)
+    constraint, totals = make_constraint("demographic_parity", groups), np.array(sizes)[:, None]
+    favorable = np.random.RandomState(seed).randint(0, totals + 1, (3, *totals.shape))
+    worst = constraint.worst(favorable, totals)
+    for step in range(3):
+        rates = {k: favorable[step, k, 0] / n for k, n in enumerate(sizes) if n}
+        differences = [rates[a] - rates[b] for a, b in permutations(rates, 2) if not privileged or 0 in (a, b)]
+        if not differences:
+            assert np.isnan(worst.value[step])
+        elif constraint.directed:
+            assert worst.value[step] == pytest.approx(rates[0] - rates[1])
+        else:
+            assert abs(worst.value[step]) == pytest.approx(max(differences))
+            assert worst.value[step] == pytest.approx(rates[worst.high[step]] - rates[worst.low[step]])
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**20), name=st.sampled_from(sorted(CONSTRAINTS)), n_groups=st.integers(2, 5))
 def test_a_constraint_bounds_the_metric_of_its_name(seed, name, n_groups):

@@ -222,17 +222,18 @@ class Constraint:
         """The largest difference after each step, and between which sides.
 
         Signed where the constraint is `directed`. Each is one division of two exact integers, so that a difference of
-        1/20 is the float 0.05 and meets that bound.
+        1/20 is the float 0.05 and meets that bound. A side without rows has no rate; NaN where fewer than two have one.
         """
         chosen, size = self.count_sides(favorable), self.count_sides(totals)
         found: list[Worst] = []
         with np.errstate(invalid="ignore", divide="ignore"):
             rates = np.true_divide(chosen, size)
         for f in np.unique(self.family[self.kept]):
-            sides = np.flatnonzero(self.kept & (self.family == f))
-            if len(sides) < 2:
-                continue
+            sides = np.flatnonzero(self.kept & (self.family == f) & (size > 0))
             own, reference = rates[..., sides], np.flatnonzero(self.reference[sides])
+            alone = not len(reference) and self.reference[self.family == f].any()
+            if len(sides) < 2 or alone:
+                continue
             if len(reference):
                 away = own[..., reference] - own
                 size_of = np.abs(away)
@@ -247,6 +248,9 @@ class Constraint:
                 least = np.where(most == least, (most + 1) % len(sides), least)  # all are equal
                 high, low = sides[most], sides[least]
             found.append(Worst(_difference(chosen, size, high, low), high, low))
+        if not found:
+            high, low = (np.full(chosen.shape[:-1], side) for side in self.pairs[0])
+            return Worst(np.full(chosen.shape[:-1], np.nan), high, low)
         largest = np.argmax(np.abs([worst.value for worst in found]), axis=0)
         value, high, low = (np.choose(largest, [worst[k] for worst in found]) for k in range(3))
         return Worst(value, high, low)
