@@ -16,7 +16,7 @@ from eifffel.intervals import FEW, difference_interval, difference_limit, ratio_
 from eifffel.kernels.interval_kernels import score_statistic
 from eifffel.rows.groups import read_groups
 from eifffel.selection.bounds import RULES, SIDES, Bounds
-from eifffel.selection.certify import certify, find_start
+from eifffel.selection.certify import certify, find_start, walk_from_ends
 from eifffel.selection.choose import choose_step, select_step
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.selection import KnownRows
@@ -171,6 +171,18 @@ def test_confidence_walks_from_both_ends_and_stops_at_the_first_step_that_is_not
     np.testing.assert_allclose(chosen.interval, difference_interval(c + d, 80, a + b, 80, confidence))
 
 
+def find_tested(of, ratio, level):
+    """The steps at which so many of two groups of 80 are favoured that equal rates would pass four times in five."""
+    shares = [(one + other) / 160 for one, other in of]
+    room = [-ratio_limit(80 * share, 80, 80 * share, 80, ratio, level) for share in shares]
+    spread = [(share * (1 - share) * (1 + ratio**2) / 80) ** 0.5 for share in shares]
+    for often in (0.8, 0.5):
+        tested = [k for k in range(len(of)) if room[k] >= norm.ppf(often) * spread[k]]
+        if tested:
+            return tested
+    return [k for k in range(len(of)) if shares[k] == max(shares)]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     steps=long_paths,
@@ -181,13 +193,13 @@ def test_confidence_walks_from_both_ends_and_stops_at_the_first_step_that_is_not
 def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, sides):
     measured = counts(steps, each=40)
     level = (1 + confidence) / 2 if sides == "both" else confidence
-    # The other group's rate is at least ratio times this one's; where nobody is favoured no ratio is defined.
+    # The other group's rate is at least ratio times this one's.
     of = [(a + b, c + d) for a, b, c, d in steps]
-    defined = [k for k, (one, other) in enumerate(of) if one or other]
+    tested = find_tested(of, ratio, level)
 
     def from_end(order, pick):
         passed = set()
-        for k in order[order.index(defined[0 if order[0] == 0 else -1]) :] if defined else ():
+        for k in order[order.index(tested[0 if order[0] == 0 else -1]) :]:
             one, other = pick(of[k])
             if ratio_limit(other, 80, one, 80, ratio, level) > 0:
                 break
@@ -202,6 +214,16 @@ def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, si
     chosen = quietly(measured, epsilon=None, ratio=ratio, confidence=confidence, sides=sides)
     assert (chosen.met, chosen.step if passed else None) == (bool(passed), min(passed, default=None))
     assert not (sides == "both" and chosen.met and chosen.rate_ratio < ratio)
+
+
+def test_tests_of_a_ratio_begin_where_enough_people_are_favoured_to_pass_any():
+    """Hardly anybody is favoured at the first step, and nobody at the last: no test would pass there."""
+    steps = [(0, 2, 0, 2), (60, 90, 60, 92), (100, 90, 96, 96), (0, 1, 0, 1), (0, 0, 0, 0)]
+    measured = counts(steps, each=200)
+    bounds = Bounds(ratio=0.8, confidence=0.9)
+    assert [walk.steps.tolist() for walk in walk_from_ends(measured, bounds)] == [[2, 1, 0], [2, 3, 4]]
+    chosen = quietly(measured, epsilon=None, ratio=0.8, confidence=0.9)
+    assert (chosen.step, chosen.met) == (2, True)
 
 
 def test_limits_of_steps_that_change_nothing_are_those_of_the_step_before():
@@ -252,6 +274,30 @@ def test_the_bound_holds_in_the_population_as_often_as_promised(population, n):
     if population == "crossing":
         assert broken["upper"] / n_draws >= 0.01  # it gives nothing away either
         assert broken[None] / n_draws > 0.35
+
+
+# The larger rate after each step. Hardly anybody is favoured at one end, so that tests of a ratio begin somewhere on
+# the way, at another step in each draw.
+FEW_AT_AN_END = {"first": 0.002 + 0.4 * SHARE**2, "last": 0.402 - 0.4 * SHARE**0.5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [600, 4000])
+@pytest.mark.parametrize("sides", SIDES)
+@pytest.mark.parametrize("end", FEW_AT_AN_END)
+def test_a_ratio_that_is_beyond_the_bound_at_every_step_is_seldom_certified(end, sides, n):
+    random = np.random.default_rng(n)
+    n_draws, ratio = 2000, 0.8
+    rates = np.array([0.799, 1])[:, None] * FEW_AT_AN_END[end]
+    sizes = np.array([n // 3, n - n // 3])
+    bounds = Bounds(ratio=ratio, confidence=0.95, sides=sides)
+    broken = 0
+    for _ in range(n_draws):
+        drawn = [np.sort(random.uniform(size=size)) for size in sizes]
+        favorable = np.column_stack([np.searchsorted(of, rate) for of, rate in zip(drawn, rates, strict=True)])
+        measured = PathCounts(favorable[..., None], sizes[:, None], "selection rows", sizes, parity())
+        broken += certify(measured, bounds, None).any()
+    assert broken / n_draws <= 0.05 + 3 * (0.05 * 0.95 / n_draws) ** 0.5
 
 
 @pytest.mark.slow
@@ -311,10 +357,10 @@ def searched_counts(right, wrong, n=500):
     return PathCounts(favorable, totals, "selection rows searched", people, parity(read_groups(list("abc")[:shape])))
 
 
-def find_slowly(searched, bounds):
+def find_slowly(searched, of_labels, bounds):
     """The start as `find_start` says it, step by step."""
-    limits, useful = bounds.measure_excess(searched), searched.objective("balanced_accuracy") - 0.5
-    drop = searched.drop(bounds.objective)
+    limits, useful = bounds.measure_excess(searched), of_labels.objective("balanced_accuracy") - 0.5
+    drop = of_labels.drop(bounds.objective)
     every = range(len(limits))
     allowed = [useful[k] >= useful[0] / 2 and (bounds.alpha is None or drop[k] <= bounds.alpha) for k in every]
     if not any(allowed):
@@ -338,12 +384,18 @@ def find_slowly(searched, bounds):
     epsilon=st.sampled_from([0.05, 0.2, 0.5]),
     alpha=st.sampled_from([None, 0.05, 0.2]),
     confidence=st.sampled_from([0.5, 0.9]),
+    labels=st.booleans(),
 )
-def test_the_start_is_found_as_it_is_said_to_be(rates, epsilon, alpha, confidence):
+def test_the_start_is_found_as_it_is_said_to_be(rates, epsilon, alpha, confidence, labels):
     of_steps = 25 * np.array(rates).reshape(-1, 3, 2)
     searched = searched_counts(of_steps[..., 1], of_steps[..., 0])
+    others = searched_counts(of_steps[..., 0], of_steps[..., 1])  # whom the searched rows' own labels go before
     bounds = Bounds(epsilon=epsilon, alpha=alpha, confidence=confidence)
-    assert find_start(searched, bounds) == find_slowly(searched, bounds)
+    if not labels:
+        searched = replace(
+            searched, favorable=searched.favorable.sum(axis=-1, keepdims=True), totals=np.full((3, 1), 1000)
+        )
+    assert find_start(searched, others, bounds) == find_slowly(searched, searched if labels else others, bounds)
 
 
 def test_the_start_is_in_the_first_stretch_that_may_be_certified_and_not_where_all_are_decided_alike():
@@ -353,13 +405,14 @@ def test_the_start_is_in_the_first_stretch_that_may_be_certified_and_not_where_a
     bounds = Bounds(epsilon=0.1, confidence=0.9)
     assert np.flatnonzero(bounds.measure_excess(searched) <= 0).tolist() == [2, 3, 5]
     assert np.argmin(bounds.measure_excess(searched)) == 5, "where everybody is refused"
-    assert find_start(searched, bounds) == 3
-    assert find_start(searched, replace(bounds, epsilon=0.01)) == 3, "where nothing may be certified, too"
-    assert find_start(None, bounds) is None
+    assert find_start(searched, searched, bounds) == 3
+    strict = replace(bounds, epsilon=0.01)
+    assert find_start(searched, searched, strict) == 3, "where nothing may be certified, too"
+    assert find_start(None, searched, bounds) is None
     # The third step loses more than alpha allows.
     dearer = searched_counts(right - 60 * (np.arange(6) == 3)[:, None], wrong)
-    assert find_start(dearer, bounds) == 3
-    assert find_start(dearer, replace(bounds, alpha=0.02)) == 2
+    assert find_start(dearer, dearer, bounds) == 3
+    assert find_start(dearer, dearer, replace(bounds, alpha=0.02)) == 2
 
 
 def test_an_unmet_bound_says_what_was_reached():
@@ -544,6 +597,24 @@ def test_a_step_that_tests_do_not_come_to_is_said_to_be_blocked():
     assert "its discrimination is 0.75 there, and may be 0.7" in message
     assert "The step given, 2, has discrimination 0, from -0.0" in message
     assert message.endswith("within the bound, but no test of the walk that certifies steps came to it")
+
+
+@pytest.mark.parametrize(("few", "shown"), [(12, True), (9, False), (0, False)])
+@pytest.mark.parametrize("part", ["searched", "kept apart"])
+def test_why_a_bound_is_not_certified_is_public_only_if_each_part_has_ten_people_of_everybody(part, few, shown):
+    groups = read_groups(list("abc"))
+
+    def of(rows):
+        n = np.array([few if rows == part else 12, 400, 500])
+        return PathCounts((n // 3)[None, :, None], n[:, None], f"selection rows {rows}", n, parity(groups))
+
+    searched, apart = of("searched"), of("kept apart")
+    with pytest.warns(ConstraintNotMetWarning):
+        chosen = select_step(
+            apart, searched, searched_counts(*[[[250] * 3]] * 2), groups, Bounds(epsilon=0.1, confidence=0.95), UNSEEN
+        )
+    assert chosen.shortfall is not None
+    assert (chosen.to_public_dict()["shortfall"] is not None) == shown
 
 
 def test_in_one_direction_a_step_far_past_zero_is_warned_of():

@@ -9,6 +9,7 @@ from draws import parity
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.rows.groups import read_groups
 from eifffel.selection.bounds import SIDES, Bounds
+from eifffel.selection.certify import certify, find_nearest
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.shortfall import find_shortfall, say_shortfall
 
@@ -106,6 +107,51 @@ def test_a_group_of_few_rows_that_alone_stands_in_the_way_is_named():
     assert few([60, 900], [0.3, 0.29], epsilon=0.07) == {}, "of two groups none can be left out"
 
 
+def test_groups_of_no_more_rows_are_left_out_with_it():
+    """The option leaves out all of so few rows, whether they stand in the way or not."""
+    found = find(make([60, 8000, 9000, 40], [0.3, 0.31, 0.29, 0.0]), epsilon=0.07)
+    assert found.few_rows == {"a": 60, "d": 40}
+    assert find(make([60, 8000, 40], [0.3, 0.31, 0.0]), epsilon=0.07).few_rows == {}, "two would not be left"
+
+
+def test_of_whom_there_is_nobody_is_said():
+    searched = make([40, 900, 800], [0.25, 0.3, 0.3])
+    short = find(make([0, 900, 800], [0.0, 0.3, 0.3]), searched, epsilon=0.1)
+    assert (short.kind, short.absent, short.rows_needed, short.few_rows) == ("absent", ("a",), {}, {"a": 40})
+    assert np.isnan(short.value)
+    assert np.isnan(short.limit)
+    assert say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False)) == (
+        "of group 'a' there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
+        "another; or leave out groups of fewer rows, as with min_group_rows=41: 'a' (40 rows) has too few for this "
+        "bound"
+    )
+
+
+@pytest.mark.parametrize("sides", SIDES)
+def test_where_tests_end_on_the_way_is_the_step_that_ended_them(sides):
+    """Of the walks from the two ends, each of which may end before it comes to the nearest step."""
+    steps = {"both": [(0.3, 0.2), (0.3, 0.3), (0.3, 0.31), (0.3, 0.3)], "upper": [(0.3, 0.3), (0.3, 0.5)]}[sides]
+    steps = [make([2000, 2000], rates) for rates in steps]
+    counts = PathCounts(
+        np.concatenate([one.favorable for one in steps]), *(getattr(steps[0], k) for k in ("totals", "rows", "n_rows")),
+        steps[0].constraint,
+    )  # fmt: skip
+    bounds = Bounds(epsilon=0.06, confidence=0.95, sides=sides)
+    nearest = int(np.argmin(find_nearest(counts, bounds, None)))
+    certified_steps = certify(counts, bounds, None)
+    assert not certified_steps.any()
+    short = find_shortfall(counts, None, certified_steps, nearest, bounds)
+    assert short.kind == "blocked"
+    assert short.steps == {"both": (1, 0), "upper": (0, 1)}[sides]
+    assert short.at_the_end == (sides == "upper")
+    assert (short.pair, round(short.value, 6)) == (("b", "a"), {"both": -0.1, "upper": 0.2}[sides])
+    assert short.limit == pytest.approx(
+        -difference_limit(600, 2000, 400, 2000, 0.975)
+        if sides == "both"
+        else difference_limit(1000, 2000, 600, 2000, 0.95)
+    )
+
+
 @pytest.mark.parametrize(
     ("rates", "asked", "value"),
     [
@@ -135,8 +181,8 @@ def test_in_words():
     short = find(counts, epsilon=0.07)
     selection = SimpleNamespace(shortfall=short, ratio=None, directed=False)
     assert say_shortfall(selection) == (
-        "not even the last step can be certified; about 2,000 rows of group 'a' (there are 60), 1,500 rows of group "
-        "'b' (there are 800) and 1,700 rows of group 'c' (there are 900) would be needed, to succeed four times in "
+        "not even the last step can be certified; about 1,600 rows of group 'a' (there are 60), 1,600 rows of group "
+        "'b' (there are 800) and 1,600 rows of group 'c' (there are 900) would be needed, to succeed four times in "
         "five. Allow a larger epsilon, or less confidence; or leave out groups of fewer rows, as with "
         "min_group_rows=61: 'a' (60 rows) has too few for this bound"
     )

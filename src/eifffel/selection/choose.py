@@ -1,19 +1,21 @@
 """From the counts of a path and a bound to one step."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from eifffel.exceptions import InputError, parameter
 from eifffel.metrics import selection_rate
 from eifffel.rows.groups import Groups
+from eifffel.rows.small_counts import FEWEST
 from eifffel.selection.advice import warn_of_few_rows, warn_unmet
 from eifffel.selection.bounds import BOTH, Bounds
-from eifffel.selection.certify import certify, check_certifiable, find_nearest, find_start
+from eifffel.selection.certify import certify, find_nearest, find_start
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.public_counts import find_public_counts
 from eifffel.selection.selection import KnownRows, Selection
-from eifffel.selection.shortfall import Shortfall, find_shortfall
+from eifffel.selection.shortfall import find_shortfall
 
 
 def select_step(
@@ -35,15 +37,43 @@ def select_step(
     step, met = choose_step(counts, searched, accuracy_counts, bounds)
     shortfall = None
     if bounds.confidence is not None and not met:
-        start = find_start(searched, bounds)
+        start = find_start(searched, accuracy_counts, bounds)
         nearest = int(np.argmin(find_nearest(counts, bounds, start)))
         shortfall = find_shortfall(counts, searched, certify(counts, bounds, start), nearest, bounds)
-    selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met, shortfall=shortfall)
+    selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met)
+    if shortfall is not None:
+        parts = [part for part in (counts, searched) if part is not None]
+        told = all(_counts_ten_of_each(part, groups) for part in parts)
+        public_values = selection.public_values | ({} if told else {"shortfall": None})
+        selection = replace(selection, shortfall=shortfall, public_values=public_values)
     if not met:
         warn_unmet(selection, counts)
     elif bounds.confidence is not None:
         warn_of_few_rows(selection, counts, groups)
     return selection
+
+
+def check_certifiable(counts: PathCounts, confidence: float, rows: KnownRows) -> None:
+    """Raise unless rows can say something about other people."""
+    if rows.seen:
+        why = (
+            f"the model was trained on the {counts.rows} or some of them, as the numbers of rows in its leaves show"
+            if rows.trained
+            else f"leaves were scored by the {counts.rows}, or by half of them or more"
+        )
+        raise InputError(
+            parameter("confidence")
+            + f"={confidence:g} needs rows that neither trained the model nor scored its leaves, and {why}: "
+            "what a model does to rows that it knows says little of other people. Hold rows out: select_on=(X, y, "
+            "sensitive_features) in trace_path, select_on='validation' in EiFFFeLClassifier; of a model that is "
+            "trained, give rows that it has not seen"
+        )
+    if counts.weighted:
+        raise InputError(
+            parameter("confidence")
+            + f"={confidence:g} counts people, and the {counts.rows} have sample weights that differ; leave the "
+            "weights of these rows out, or leave confidence out"
+        )
 
 
 def choose_step(
@@ -61,7 +91,7 @@ def choose_step(
         return step, bool(away[step] <= below)
     allowed = drop <= limit + accuracy_counts.tolerance
     if bounds.confidence is not None:
-        start = find_start(searched, bounds)
+        start = find_start(searched, accuracy_counts, bounds)
         keeps, away = certify(counts, bounds, start), find_nearest(counts, bounds, start)
     elif bounds.ratio is None:
         keeps = away <= below
@@ -85,7 +115,6 @@ def describe_step(
     rows: KnownRows,
     *,
     met: bool,
-    shortfall: Shortfall | None = None,
 ) -> Selection:
     """What was measured at a step."""
     limits = find_limits(counts, step, bounds)
@@ -115,7 +144,6 @@ def describe_step(
         original=counts.interval(0, bounds.confidence),
         objective_value=float(accuracy_counts.objective(bounds.objective)[step]),
         objective_drop=float(accuracy_counts.drop(bounds.objective)[step]),
-        shortfall=shortfall,
         **rows._asdict(),
     )
     return replace(selection, public_values=_find_public_values(selection, counts, accuracy_counts, groups))
@@ -141,6 +169,15 @@ def _first_and(counts: PathCounts, step: int) -> PathCounts:
     return replace(counts, favorable=counts.favorable[[0, step]])
 
 
+def _counts_ten_of_each(counts: PathCounts, groups: Groups) -> bool:
+    """Whether everybody who is bounded is described, and is ten people or more."""
+    compared = find_public_counts(replace(counts, favorable=counts.favorable[:1]), groups).compared
+    if compared is None:
+        return False
+    described, everybody = (counts.constraint.count_sides(rows.totals) for rows in (compared, counts))
+    return bool(((described == everybody) & (everybody >= FEWEST))[counts.constraint.kept].all())
+
+
 def _find_public_values(
     selection: Selection, counts: PathCounts, accuracy_counts: PathCounts, groups: Groups
 ) -> dict[str, Any]:
@@ -157,15 +194,12 @@ def _find_public_values(
         "n_rows": [None if hide else n for hide, n in zip(public.hidden, n_rows.tolist(), strict=True)],
         "n_discrimination_rows": int(public.decided.n_rows.sum()),
         "n_accuracy_rows": 0,
-        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "original", "lower", "upper", "shortfall")),
+        **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "original", "lower", "upper")),
         **dict.fromkeys(("accuracy", "accuracy_drop", "objective_value", "objective_drop")),
         "pair": [],
     }
     compared, labelled, objective = public.compared, of_labels.labelled, selection.objective
     if compared is not None:
-        short = None if selection.shortfall is None else asdict(selection.shortfall)
-        sides = [compared.constraint.count_sides(table) for table in (compared.totals, counts.totals)]
-        kept = counts.constraint.kept
         instead |= {
             "met": selection.met,
             "discrimination": float(compared.discrimination[1]),
@@ -174,8 +208,6 @@ def _find_public_values(
             "interval": compared.interval(1, selection.confidence),
             "original": compared.interval(0, selection.confidence),
             **find_limits(compared, 1, selection.bounds)._asdict(),
-            # People who are not described may have a part in it, by another attribute.
-            "shortfall": short if (sides[0] == sides[1])[kept].all() else None,
         }
     if labelled is not None:
         instead |= {

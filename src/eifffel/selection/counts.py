@@ -101,7 +101,9 @@ class PathCounts:
         low, high = difference_interval(*self._both_sides(step, self.constraint.pairs), level)
         worst = (self.constraint.pairs == (self.worst.high[step], self.worst.low[step])).all(axis=1)
         begin = float(low[worst][0])
-        return begin if self.constraint.directed else max(begin, 0.0), float(high.max())
+        # Of a side without rows nothing is known.
+        end = float(np.nan_to_num(high, nan=1.0).max())
+        return begin if self.constraint.directed else max(begin, 0.0), end
 
     def ratio_pair(self, step: int) -> list[int]:
         """The sides whose rates have the smallest ratio at a step, that of the larger first; none if all are 0."""
@@ -143,13 +145,14 @@ class PathCounts:
 
     def _measure_limits(self, limit: Callable[..., np.ndarray], confidence: float, exchanged: bool) -> np.ndarray:
         """Return the largest limit of all differences that are bounded: a bound holds if it holds for each of them."""
-        chosen = self._chosen
-        # Many steps in a row change no decision about these rows.
-        new = np.append(True, (chosen[1:] != chosen[:-1]).any(axis=1))
-        pairs = self.constraint.pairs[:, ::-1] if exchanged else self.constraint.pairs
-        found = [limit(*self._both_sides(new, pair), confidence=confidence) for pair in pairs]
-        # Of a side without rows nothing is known.
-        return np.nan_to_num(np.max(found, axis=0), nan=1.0)[np.cumsum(new) - 1]
+        most = np.full(len(self._chosen), -np.inf)
+        for pair in self.constraint.pairs[:, ::-1] if exchanged else self.constraint.pairs:
+            # Many steps change no decision about these rows.
+            _, first, same_as = np.unique(self._chosen[:, pair], axis=0, return_index=True, return_inverse=True)
+            found = limit(*self._both_sides(first, pair), confidence=confidence)
+            # Of a side without rows nothing is known.
+            most = np.maximum(most, np.nan_to_num(found, nan=1.0)[same_as.ravel()])
+        return most
 
     def take_away(self, others: "PathCounts", rows: str) -> "PathCounts":
         """The counts of these rows without others that are among them; ``rows`` is what they are called."""

@@ -11,6 +11,7 @@ from eifffel.constraints import Constraint
 from eifffel.exceptions import parameter
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.selection.bounds import BOTH, Bounds, name_looser
+from eifffel.selection.certify import walk_from_ends
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import Objective, name_loss
 
@@ -21,7 +22,7 @@ MOST_ROWS = 1e9
 # By how many draws it is found how often all tests pass at once, and of how many steps one of them would do.
 DRAWS, MOST_STEPS = 1000, 20
 
-ALPHA, BLOCKED, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "rows", "unclear", "beyond"
+KINDS = ALPHA, BLOCKED, ABSENT, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "absent", "rows", "unclear", "beyond"
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,10 @@ class Shortfall:
     ----------
     kind : str
         ``"alpha"``: steps are certified, and each costs more than ``alpha``. ``"blocked"``: the nearest step would be
-        by itself, and tests end before they come to it. ``"rows"``: more rows would do. Else the nearest step is not
-        within the bound on these rows. ``"unclear"``: which may be chance, so that they do not say how many would do.
-        ``"beyond"``: beyond chance, and more would hardly help.
+        by itself, and tests end before they come to it. ``"absent"``: of somebody who is bounded there are no rows that
+        could certify anything. ``"rows"``: more rows would do. Else the nearest step is not within the bound on these
+        rows. ``"unclear"``: which may be chance, so that they do not say how many would do. ``"beyond"``: beyond
+        chance, and more would hardly help.
     steps : tuple of two ints
         The first and the last certified step; or the nearest step, and the one at which tests end; or twice the nearest
         step.
@@ -42,7 +44,7 @@ class Shortfall:
         Whether the second of them is the last of all.
     value, limit : float
         At that step: the difference and its limit, or the smallest ratio and its lower limit; NaN, or ``None`` in a
-        report, where a ratio is not defined.
+        report, where a ratio is not defined, or somebody is absent.
     pair : tuple of two str
         Between whom they are.
     rows_needed : dict of ints
@@ -52,6 +54,8 @@ class Shortfall:
     few_rows : dict of ints
         How many rows groups have that keep the bound from being certified because these are few, and that could be left
         out of it.
+    absent : tuple of str
+        The sides that have no rows among those that certify.
     """
 
     kind: str
@@ -63,6 +67,7 @@ class Shortfall:
     rows_needed: dict[str, int]
     n_rows: dict[str, int]
     few_rows: dict[str, int]
+    absent: tuple[str, ...] = ()
 
 
 def find_shortfall(
@@ -79,24 +84,32 @@ def find_shortfall(
         n_all += constraint.count_sides(searched.totals)
     kind, steps, needed = ROWS, (nearest, nearest), here.n_rows
     few: np.ndarray = np.zeros(0, np.intp)
-    if certified.any():
+    direction: int | None = None  # of the pairs of sides
+    absent = np.flatnonzero(constraint.kept & (here.n_rows == 0))
+    if len(absent):
+        kind, few = ABSENT, find_few(np.append(absent, here.find_in_the_way(constraint)), n_all, constraint)
+    elif certified.any():
         first, last = np.flatnonzero(certified)[[0, -1]].tolist()
         kind, steps = ALPHA, (first, last)
     elif not constraint.several and (here.limit(here.n_rows) <= 0).all():
-        kind, steps = BLOCKED, (nearest, _find_block(counts, bounds))
-        here = _Sides.at(counts, [steps[1]], bounds)
+        ends = [walk.find_end(nearest) for walk in walk_from_ends(counts, bounds)]
+        which, end = next((k, end) for k, end in enumerate(ends) if end is not None)
+        direction = which if constraint.directed else None
+        kind, steps = BLOCKED, (nearest, end)
+        here = _Sides.at(counts, [end], bounds)
     else:
-        few = here.find_few(constraint)
+        few = find_few(here.find_in_the_way(constraint), n_all, constraint)
         found = _Sides.at(counts, _steps_to_certify(counts, nearest, bounds), bounds).find_needed()
         if found is None:
             kind = BEYOND if here.beyond_chance(int(np.argmax(here.excess[0]))) else UNCLEAR
         else:
             needed = found
-    by = here.excess[0] if kind in (UNCLEAR, BEYOND) else here.limit(here.n_rows)[0]
-    worst = int(np.argmax(by))
-    value, limit = here.measure(worst)
-    high, low = here.pairs[worst]
-    if constraint.directed and worst and bounds.ratio is None:  # it is the lower limit that is beyond
+    if direction is None:
+        by = here.excess[0] if kind in (UNCLEAR, BEYOND) else here.limit(here.n_rows)[0]
+        direction = int(np.argmax(by))
+    value, limit = (np.nan, np.nan) if kind == ABSENT else here.measure(direction)
+    high, low = here.pairs[direction]
+    if constraint.directed and direction and bounds.ratio is None:  # it is the lower limit that is beyond
         value, limit, high, low = -value, -limit, low, high
     factor = needed / np.maximum(here.n_rows, 1)
     grown = np.flatnonzero(factor > 1).tolist()
@@ -108,16 +121,23 @@ def find_shortfall(
         value=value,
         limit=limit,
         pair=(names[high], names[low]),
-        rows_needed={names[side]: _round_up(max(factor[side] * n_all[side], 1)) for side in grown},
+        rows_needed={names[side]: _round_up(factor[side] * n_all[side]) for side in grown},
         n_rows={names[side]: int(n_all[side]) for side in grown},
         few_rows={names[side]: int(n_all[side]) for side in few.tolist()},
+        absent=tuple(names[side] for side in absent.tolist()),
     )
 
 
-def _find_block(counts: PathCounts, bounds: Bounds) -> int:
-    """The step at which the first of the two walks over one difference ends that does."""
-    above = np.flatnonzero(bounds.measure_excess(counts) > 0)
-    return int(above[-1] if len(above) else np.argmax(bounds.measure_excess(counts, exchanged=True) > 0))
+def find_few(in_the_way: np.ndarray, n_rows: np.ndarray, constraint: Constraint) -> np.ndarray:
+    """These sides and all that have no more rows; none where they cannot be left out of the bound together.
+
+    They can if none is one that all others are compared with, and two sides of every family are left.
+    """
+    few = constraint.kept & (n_rows <= n_rows[in_the_way].max(initial=-1))
+    left = np.bincount(constraint.family[constraint.kept & ~few], minlength=constraint.family.max() + 1)
+    bounded = np.unique(constraint.family[constraint.kept])
+    can = not (few & constraint.reference).any() and (left[bounded] >= 2).all()
+    return np.flatnonzero(few) if can else np.zeros(0, np.intp)
 
 
 def _steps_to_certify(counts: PathCounts, nearest: int, bounds: Bounds) -> list[int]:
@@ -170,6 +190,12 @@ def say_shortfall(chosen: Chosen) -> str:
             f"step {first} would be certified by itself, but tests go from step to step, and end at step {last}, "
             f"before they come to it: its {what} is {value} there, and may be {limit}. Allow a {bound}, or give more "
             "rows to choose on"
+        )
+    if short.kind == ABSENT:
+        of = " and ".join(f"group {name!r}" for name in short.absent)
+        return (
+            f"of {of} there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
+            "another" + _say_few(short.few_rows)
         )
     step = "the last step" if short.at_the_end else f"step {last}, the nearest,"
     if short.kind in (BEYOND, UNCLEAR):
@@ -261,24 +287,20 @@ class _Sides:
             below, above = (middle, above) if certified else (below, middle)
         return float(low / high) if high > 0 else np.nan, below
 
-    def find_few(self, constraint: Constraint) -> np.ndarray:
+    def find_in_the_way(self, constraint: Constraint) -> np.ndarray:
         """Sides of so few rows that each alone keeps the bound from being certified at the first step.
 
-        Those whose rate errs by more than the bound, where two of their family remain without them; else the smallest
-        side, if all others keep it.
+        Those whose rate errs by more than the bound; else the smallest side, if all others keep it.
         """
-        candidates = np.flatnonzero(constraint.optional)
+        candidates = np.flatnonzero(constraint.optional & (self.n_rows > 0))
         if not len(candidates):
             return candidates
-        errors = norm.ppf(self.bounds.level) * np.sqrt(self._errors[0] / np.maximum(self.n_rows, 1))
+        errors = norm.ppf(self.bounds.level) * np.sqrt(self._errors[0, candidates] / self.n_rows[candidates])
         room = self.bounds.epsilon
         if room is None:
             room = (1 - self.factor) * float(self.rates[0, candidates].max())
-        is_few = np.isin(np.arange(len(errors)), candidates) & ((errors > room) | (self.n_rows == 0))
-        remaining = np.bincount(constraint.family[constraint.kept & ~is_few], minlength=constraint.family.max() + 1)
-        few = np.flatnonzero(is_few & (remaining >= 2)[constraint.family])
-        if len(few):
-            return few
+        if (errors > room).any():
+            return candidates[errors > room]
         smallest = candidates[[int(np.argmin(self.n_rows[candidates]))]]
         others = ~np.isin(self.pairs, smallest).any(axis=1)
         return smallest if (self.limit(self.n_rows)[0, others] <= 0).all() else smallest[:0]
@@ -287,11 +309,8 @@ class _Sides:
         """About how many rows of each side would do, four times in five; ``None`` if more would hardly help."""
         if (self.excess >= 0).any(axis=1).all():
             return None
-        tested = np.unique(self.pairs)
-        if len(tested) == 2:
-            # More rows of the side that needs fewer of them; of both, where more of one side would not do.
-            one_side = [grown for grown in map(self._grow, ([tested[0]], [tested[1]])) if grown is not None]
-            return min(one_side, key=np.sum) if one_side else self._grow(tested)
+        if len(np.unique(self.pairs)) == 2:
+            return self._grow(self._raise_fewest)
         needed = self.n_rows.copy()
         for k in np.flatnonzero(self.limit(self.n_rows)[0] > 0).tolist():
             pair = self.pairs[k]
@@ -301,23 +320,36 @@ class _Sides:
                 return None
             needed[pair] = np.maximum(needed[pair], grown)
         # All must pass at once: the more there are, the surer must each be.
-        more = replace(self, n_rows=needed)
-        grown = more._grow(np.flatnonzero(needed > self.n_rows))
-        return more._grow(tested) if grown is None else grown
+        more, short = replace(self, n_rows=needed), needed > self.n_rows
+        ways = [more._raise_fewest, lambda factor: needed * factor, lambda factor: np.where(short, factor, 1) * needed]
+        grown_by_way = [grown for grown in map(more._grow, ways) if grown is not None]
+        return min(grown_by_way, key=np.sum) if grown_by_way else None
 
-    def _grow(self, sides: np.ndarray | list[int]) -> np.ndarray | None:
-        """How many rows each side would have if these had as many as it takes; ``None`` if that would hardly help."""
-        inside = np.isin(np.arange(len(self.n_rows)), sides)
-        most = MOST_ROWS / max(self.n_rows.max(), 1)
+    def _raise_fewest(self, factor: float) -> np.ndarray:
+        """So many rows that no side that is tested has fewer than this factor of the fewest that one has now."""
+        tested = np.unique(self.pairs)
+        raised = self.n_rows.copy()
+        raised[tested] = np.maximum(raised[tested], factor * raised[tested].min())
+        return raised
+
+    def _grow(self, grow: Callable[[float], np.ndarray]) -> np.ndarray | None:
+        """The rows that the least factor gives of those that do; ``None`` if even very many do not."""
 
         def does(factor: float) -> bool:
-            n_rows = np.where(inside, self.n_rows * factor, self.n_rows)
+            n_rows = grow(factor)
             limits = self.limit(n_rows)
             passes = (limits <= 0).all(axis=1).any()  # with these very rates, too
             return bool(passes) and self._power(n_rows, limits) >= POWER
 
-        factor = _least(does, most)
-        return None if factor is None else np.where(inside, self.n_rows * factor, self.n_rows)
+        low = high = 1.0
+        while not does(high):
+            low, high = high, 2 * high
+            if grow(high).max() > MOST_ROWS:
+                return None
+        while high - low > 0.01 * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if does(middle) else (middle, high)
+        return grow(high)
 
     def _power(self, n_rows: np.ndarray, limits: np.ndarray) -> float:
         """About how often some step would pass all tests at once, by normal errors of the rates.
@@ -332,21 +364,6 @@ class _Sides:
             off = self.factor * (errors * size)[:, high] - (errors * size)[:, low]
             passed |= (limit + off <= 0).all(axis=1)
         return float(passed.mean())
-
-
-def _least(does: Callable[[float], bool], most: float) -> float | None:
-    """The least factor of rows that does; ``None`` if none up to ``most`` does."""
-    if does(1.0):
-        return 1.0
-    low, high = 1.0, 2.0
-    while not does(high):
-        low, high = high, 2 * high
-        if high > most:
-            return None
-    while high - low > 0.01 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if does(middle) else (middle, high)
-    return high
 
 
 def _round_up(n: float) -> int:
