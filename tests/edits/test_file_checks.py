@@ -155,6 +155,7 @@ CASES = {
     "a selection without bounds": (unmet, into("selection_", put(bounds=None))),
     "rows of nobody": (unmet, into("selection_.shortfall", put(rows_needed={"nobody": 10}))),
     "steps before the first": (unmet, into("selection_.shortfall", put(steps=(-1, 0)))),
+    "nobody who is no name": (unmet, into("selection_.shortfall", put(absent=(7,)))),
     "a shift that goes nowhere": (shift, into("order.reach", add(0, np.nan))),
     "a shift of other groups": (shift, into("order", put(target=np.ones((9, 2))))),
 }

@@ -1,6 +1,7 @@
 """What a report says is written to plain data and read back, whatever it is."""
 
 import json
+from dataclasses import fields
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,9 +9,14 @@ from hypothesis import strategies as st
 
 from eifffel.report import conforms, read_summary, render_json, schema, summarize_decisions
 from eifffel.report.facts import SCHEMA_NAME, About, ChosenStep, Group, Summary, Tradeoff, read, to_plain
+from eifffel.selection.shortfall import KINDS, Shortfall
 
 st.register_type_strategy(float, st.floats(-1e6, 1e6))
 ABOUTS = st.builds(About, trained_on=st.none() | st.dictionaries(st.text(), st.integers() | st.text()))
+
+
+def names_of(kind):
+    return {field.name for field in fields(kind)}
 
 
 def decided(**options):
@@ -33,6 +39,14 @@ def test_a_summary_is_as_the_schema_says():
     assert conforms(summary.to_dict(), schema(), schema()["$defs"])
     assert set(summary.to_dict()) == set(schema()["properties"])
     assert read_summary(summary.to_dict()) == summary
+
+
+def test_a_chosen_step_whose_bound_is_not_certified_is_as_the_schema_says():
+    step = schema()["properties"]["selection"]
+    why = step["properties"]["shortfall"]
+    assert set(step["properties"]) == set(step["required"]) == names_of(ChosenStep)
+    assert set(why["properties"]) == set(why["required"]) == names_of(Shortfall)
+    assert why["properties"]["kind"]["enum"] == list(KINDS)
 
 
 def test_more_or_less_than_a_summary_is_refused():

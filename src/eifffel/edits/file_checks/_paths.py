@@ -195,7 +195,10 @@ def check_shortfall(shortfall: Any) -> None:
     refuse_unless(set(state) == set(type(shortfall).__dataclass_fields__), what)
     steps, pair = state["steps"], state["pair"]
     refuse_unless(isinstance(steps, tuple) and len(steps) == 2 and all(is_integer(step, 0) for step in steps), what)
-    refuse_unless(isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair), what)
+    refuse_unless(isinstance(pair, tuple) and len(pair) == 2, what)
+    refuse_unless(
+        isinstance(state["absent"], tuple) and all(isinstance(name, str) for name in pair + state["absent"]), what
+    )
     for rows in (state["rows_needed"], state["n_rows"], state["few_rows"]):
         refuse_unless(isinstance(rows, dict) and all(is_integer(n, 0) for n in rows.values()), what)
     refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]), what)
