@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, norm
 
@@ -190,6 +190,7 @@ def find_tested(of, ratio, level):
     confidence=st.sampled_from([0.5, 0.9]),
     sides=st.sampled_from(SIDES),
 )
+@example(steps=[(1, 40, 0, 38), (4, 40, 10, 40)], ratio=0.8, confidence=0.5, sides="both")  # no walk comes by step 0
 def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, sides):
     measured = counts(steps, each=40)
     level = (1 + confidence) / 2 if sides == "both" else confidence

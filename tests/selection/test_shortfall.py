@@ -122,8 +122,8 @@ def test_of_whom_there_is_nobody_is_said():
     assert np.isnan(short.limit)
     assert say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False)) == (
         "of group 'a' there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
-        "another; or leave out groups of fewer rows, as with min_group_rows=41: 'a' (40 rows) has too few for this "
-        "bound"
+        "another; or leave groups of few rows out of the bound with min_group_rows=41: 'a' (40 rows) has too "
+        "few for it"
     )
 
 
@@ -183,8 +183,8 @@ def test_in_words():
     assert say_shortfall(selection) == (
         "not even the last step can be certified; about 1,600 rows of group 'a' (there are 60), 1,600 rows of group "
         "'b' (there are 800) and 1,600 rows of group 'c' (there are 900) would be needed, to succeed four times in "
-        "five. Allow a larger epsilon, or less confidence; or leave out groups of fewer rows, as with "
-        "min_group_rows=61: 'a' (60 rows) has too few for this bound"
+        "five. Allow a larger epsilon, or less confidence; or leave groups of few rows "
+        "out of the bound with min_group_rows=61: 'a' (60 rows) has too few for it"
     )
     beyond = find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8)
     said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, directed=False))

@@ -12,7 +12,7 @@ import typer
 from eifffel import FairnessPathDisplay
 from eifffel._utils.optional import import_optional
 from eifffel._utils.writing import write_whole
-from eifffel.cli._app import command
+from eifffel.cli._app import OPTIONS, command
 from eifffel.cli._editing import edit, read_editing, read_signs
 from eifffel.cli._explain import stored_summary
 from eifffel.cli._files import write_table
@@ -105,7 +105,7 @@ def path(
     elif not output.quiet:
         print_path(summary, tradeoff)
         if summary.selection is not None and summary.selection.shortfall is not None:
-            say("The bound is not met: " + say_shortfall(summary.selection) + ".")
+            say(f"The bound is not met: {say_shortfall(summary.selection).say(OPTIONS)}.")
         say_where(table=out, picture=picture)
 
 

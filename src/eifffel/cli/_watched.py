@@ -203,7 +203,7 @@ class WatchedClassifier(EiFFFeLClassifier):
             if selection.public_values and warning.category is ConstraintNotMetWarning:
                 message = say_unmet(selection)
                 if selection.to_public_dict()["shortfall"] is not None:
-                    message += f": {say_shortfall(selection)}"
+                    message = message + ": " + say_shortfall(selection)
             warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
         return self
 

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import norm
 
 from eifffel.constraints import Constraint
-from eifffel.exceptions import parameter
+from eifffel.exceptions import Message, Part, parameter
 from eifffel.intervals import difference_limit, ratio_limit
 from eifffel.selection.bounds import BOTH, Bounds, name_looser
-from eifffel.selection.certify import walk_from_ends
+from eifffel.selection.certify import find_nearest, walk_from_ends
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import Objective, name_loss
 
@@ -144,12 +144,13 @@ def _steps_to_certify(counts: PathCounts, nearest: int, bounds: Bounds) -> list[
     """The steps of which one would have to be certified on more rows.
 
     Of several differences the one at which tests start, of one bound in one direction the nearest. In both directions
-    any may come to be certified that is within the bound on these rows.
+    any may come to be certified that walks come by, and that is within the bound on these rows.
     """
     if counts.constraint.several or bounds.sides != BOTH:
         return [nearest]
     every = _Sides.at(counts, np.arange(len(counts.favorable)), bounds)
-    within = np.flatnonzero((every.excess < 0).all(axis=1))
+    passed_by = np.isfinite(find_nearest(counts, bounds, None))
+    within = np.flatnonzero((every.excess < 0).all(axis=1) & passed_by)
     some = within[np.linspace(0, len(within) - 1, min(len(within), MOST_STEPS)).astype(np.intp)]
     return sorted({nearest, *some.tolist()}) if len(some) else [nearest]
 
@@ -169,10 +170,17 @@ class Chosen(Protocol):
     def objective(self) -> Objective: ...
 
 
-def say_shortfall(chosen: Chosen) -> str:
-    """A shortfall in words: the same in a warning, on a page and in a terminal."""
+def say_shortfall(chosen: Chosen, *, name_options: bool = True) -> Message:
+    """A shortfall in words: the same in a warning, on a page and in a terminal.
+
+    Without ``name_options`` no parameter is named, for readers who have none to set.
+    """
     short = chosen.shortfall
     assert short is not None
+    return Message(Part(_say_why(chosen, short))) + _say_few_rows(short, name_options)
+
+
+def _say_why(chosen: Chosen, short: Shortfall) -> str:
     bound = name_looser(chosen.ratio)
     first, last = short.steps
     if short.kind == ALPHA:
@@ -192,10 +200,10 @@ def say_shortfall(chosen: Chosen) -> str:
             "rows to choose on"
         )
     if short.kind == ABSENT:
-        of = " and ".join(f"group {name!r}" for name in short.absent)
+        of = _join_words([f"group {name!r}" for name in short.absent])
         return (
             f"of {of} there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
-            "another" + _say_few(short.few_rows)
+            "another"
         )
     step = "the last step" if short.at_the_end else f"step {last}, the nearest,"
     if short.kind in (BEYOND, UNCLEAR):
@@ -208,19 +216,26 @@ def say_shortfall(chosen: Chosen) -> str:
             f"{needed:,} rows of group {name!r} (there are {short.n_rows[name]:,})"
             for name, needed in short.rows_needed.items()
         ]
-        several = ", ".join(wanted[:-1]) + (" and " if len(wanted) > 1 else "") + wanted[-1]
-        why = f"about {several} would be needed, to succeed four times in five"
-    return f"not even {step} can be certified; {why}. Allow a {bound}, or less confidence" + _say_few(short.few_rows)
+        why = f"about {_join_words(wanted)} would be needed, to succeed four times in five"
+    return f"not even {step} can be certified; {why}. Allow a {bound}, or less confidence"
 
 
-def _say_few(few_rows: dict[str, int]) -> str:
+def _say_few_rows(short: Shortfall, name_options: bool) -> str:
     """What leaves groups of few rows out of the bound."""
-    if not few_rows:
+    if not short.few_rows:
         return ""
-    groups = " and ".join(f"{name!r} ({n:,} rows)" for name, n in few_rows.items())
-    has = "have" if len(few_rows) > 1 else "has"
-    least = parameter("min_group_rows") + f"={max(few_rows.values()) + 1}"
-    return "; or leave out groups of fewer rows, as with " + least + f": {groups} {has} too few for this bound"
+    groups = _join_words([f"{name!r} ({n:,} rows)" for name, n in short.few_rows.items()])
+    least = max(short.few_rows.values()) + 1
+    leave_out = f"fewer than {least:,} rows out of the bound"
+    if name_options:
+        leave_out = "few rows out of the bound with " + parameter("min_group_rows") + f"={least}"
+    has = "have" if len(short.few_rows) > 1 else "has"
+    return "; or leave groups of " + leave_out + f": {groups} {has} too few for it"
+
+
+def _join_words(words: list[str]) -> str:
+    """One, or "one and another", or "one, another and a third"."""
+    return ", ".join(words[:-1]) + (" and " if len(words) > 1 else "") + words[-1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -481,12 +481,14 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
         loss = name_loss(choice.objective)
         limit = "" if choice.alpha is None else f" with a {loss} of at most {choice.alpha:g}"
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
+        unmet = f" NOT MET: no step kept the bound{limit}{certain} on {where}"
+        short = choice.shortfall
+        if short is not None and short.steps == (choice.step, choice.step):  # what it says is of the step chosen
+            return f"{unmet}: {say_shortfall(choice, name_options=False)}."
         why = "" if sure is None else "; the reason is not shown, for it would describe fewer than ten people"
-        if choice.shortfall is not None:
-            why = f": {say_shortfall(choice)}"
-        return (
-            f" NOT MET: no step kept the bound{limit}{certain} on {where}; this is the nearest, {value:.3f} there{why}."
-        )
+        if short is not None:
+            why = f": {say_shortfall(choice, name_options=False)}"
+        return f"{unmet}; this is the nearest, {value:.3f} there{why}."
     if sure is not None:
         one_way = choice.sides != BOTH
         kept = "no difference is larger than the bound"
