@@ -134,7 +134,9 @@ def test_small_groups_are_left_out_unless_there_are_two():
     with pytest.raises(ValueError, match="sex m has no rows among the measured rows"):
         constraint.on_rows(np.where(np.arange(6)[:, None] < 3, rows, 0), rows="the measured rows")
     alone = make_constraint("demographic_parity", read_groups(list("xyz")), min_group_rows=10)
-    with pytest.raises(ValueError, match=r"fewer than two groups have 10 rows or more among rows \(x 10, y 9, z 0\)"):
+    with pytest.raises(
+        ValueError, match=r"fewer than two groups have 10 rows or more among rows \(x 10, y <10, z <10\)"
+    ):
         alone.on_rows(np.array([[5, 5], [9, 0], [0, 0]]), rows="rows")
     # Of a rate among people of one label, these are the rows that count.
     odds = make_constraint("equalized_odds", read_groups(list("xyz")), min_group_rows=10)

@@ -10,6 +10,7 @@ from eifffel._utils.validation import check_choice, check_number, listed
 from eifffel.exceptions import InputError, parameter, wording
 from eifffel.rows.coding import without_scale
 from eifffel.rows.groups import Groups, show_group
+from eifffel.rows.small_counts import FEWEST
 
 __all__ = ["ALIASES", "CONSTRAINTS", "Constraint", "make_constraint"]
 
@@ -68,6 +69,8 @@ class Constraint:
         Whether each is bounded; those of too few rows are not.
     min_rows : int
         How many those are.
+    fewest : ndarray of shape (n_sides,)
+        The fewest rows that each side has in any table that ``min_rows`` was compared with; without bounds before that.
 
     See Also
     --------
@@ -89,6 +92,7 @@ class Constraint:
     names: tuple[str, ...]
     kept: np.ndarray
     min_rows: int
+    fewest: np.ndarray
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -193,17 +197,18 @@ class Constraint:
                 f"{self.names[side]} has no rows among {rows}, so that there is no {self.rate} to compare; give rows "
                 "of it"
             )
-        constraint = replace(self, kept=self.kept & (only_two | (fewest >= max(self.min_rows, 1))))
+        kept = self.kept & (only_two | (fewest >= max(self.min_rows, 1)))
+        constraint = replace(self, kept=kept, fewest=fewest)
         for side in np.flatnonzero(self.reference & ~constraint.kept):
             raise InputError(
-                f"{self.names[side]}, with whom all others are compared, has {fewest[side]:,} rows among {rows}, fewer "
-                "than "
+                f"{self.names[side]}, with whom all others are compared, has {_say_size(fewest[side])} rows among "
+                f"{rows}, fewer than "
                 + parameter("min_group_rows")
                 + f"={self.min_rows}; name another group as privileged, or lower "
                 + parameter("min_group_rows")
             )
         if len(constraint.pairs) == 0:
-            sizes = ", ".join(f"{name} {n:,}" for name, n in zip(self.names, fewest.tolist(), strict=True))
+            sizes = ", ".join(f"{name} {_say_size(n)}" for name, n in zip(self.names, fewest, strict=True))
             raise InputError(
                 f"fewer than two groups have {self.min_rows} rows or more among {rows} ({sizes}), and there is nothing "
                 "to compare; give more rows, put groups together, or lower " + parameter("min_group_rows")
@@ -315,6 +320,7 @@ def make_constraint(name: Any, groups: Groups, *, min_group_rows: Any = MIN_GROU
         names=tuple(names),
         kept=np.ones(len(names), bool),
         min_rows=int(min_group_rows),
+        fewest=np.full(len(names), np.iinfo(np.int64).max),
     )
 
 
@@ -333,6 +339,11 @@ def _difference(chosen: np.ndarray, size: np.ndarray, high: np.ndarray, low: np.
     of_high, of_low = (np.take_along_axis(chosen, side[..., None], axis=-1)[..., 0] for side in (high, low))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.true_divide(of_high * size[low] - of_low * size[high], size[high] * size[low])
+
+
+def _say_size(n: int) -> str:
+    """A number of rows, of which less than ten are not told apart."""
+    return f"{n:,}" if n >= FEWEST else f"<{FEWEST}"
 
 
 def _name_side(attribute: str, value: Any, label: int | None) -> str:

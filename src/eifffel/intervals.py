@@ -153,13 +153,20 @@ def _exact_limit(
 
     ``factor`` multiplies the first rate.
     """
+    rate, up, other, down = _exact_rates(part, whole, other_part, other_whole, confidence)
+    return np.minimum(factor * rate - other + np.hypot(factor * (up - rate), other - down), 1.0)
+
+
+def _exact_rates(
+    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A rate and its upper limit, another and its lower limit, by Clopper and Pearson."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate, other = part / whole, other_part / other_whole
         up = np.where(part == whole, 1.0, betaincinv(part + 1, np.maximum(whole - part, 1e-9), confidence))
         down = np.where(
             other_part == 0, 0.0, betaincinv(np.maximum(other_part, 1e-9), other_whole - other_part + 1, 1 - confidence)
         )
-    return np.minimum(factor * rate - other + np.hypot(factor * (up - rate), other - down), 1.0)
+        return part / whole, up, other_part / other_whole, down
 
 
 def ratio_limit(
@@ -198,6 +205,40 @@ def ratio_limit(
         np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
     )
     return _exact_limit(part, whole, other_part, other_whole, confidence, ratio)
+
+
+def ratio_lower_limit(
+    part: np.ndarray, whole: np.ndarray, other_part: np.ndarray, other_whole: np.ndarray, confidence: float
+) -> np.ndarray:
+    """The lower limit of the second rate over the first: the largest ratio that `ratio_limit` finds to be kept.
+
+    Parameters
+    ----------
+    part, whole, other_part, other_whole : array-like of counts
+        The favourable ones and all, of two groups; broadcast against each other.
+    confidence : float in (0, 1)
+        One-sided.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> from eifffel.intervals import ratio_lower_limit
+    >>> ratio_lower_limit([60, 600], [100, 1000], [57, 570], [100, 1000], 0.95).round(3).tolist()
+    [0.774, 0.889]
+    """
+    part, whole, other_part, other_whole = (
+        np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
+    )
+    rate, up, other, down = _exact_rates(part, whole, other_part, other_whole, confidence)
+    # f * rate - other + hypot(f * (up - rate), other - down) = 0 is, for f <= other / rate, the smaller root of
+    #   f^2 * (rate^2 - (up - rate)^2) - 2 * f * rate * other + other^2 - (other - down)^2 = 0
+    square, constant = rate**2 - (up - rate) ** 2, other**2 - (other - down) ** 2
+    root = np.sqrt(np.maximum((rate * other) ** 2 - square * constant, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(constant > 0, constant / (rate * other + root), 0.0)
 
 
 def ratio_interval(

@@ -149,7 +149,7 @@ def test_too_few_rows_are_said_to_be_too_few(folder):
     assert why in made["verdict"]["sentence"]
     assert why in " ".join(done.stderr.split())
     shown = run("path", "model.skops", "others.csv", *bounds, cwd=folder).stdout
-    assert f"The bound is not met: {why}." in " ".join(shown.split())
+    assert f"--epsilon=0.01 is not met: {why}" in " ".join(shown.split())
 
 
 def test_in_one_direction_alone_fewer_rows_will_do(folder):

@@ -320,4 +320,7 @@ def test_warnings_of_a_bound_that_is_not_met_count_nobody_of_few(folder):
     )  # fmt: skip
     assert done.returncode == 3
     assert "The bound is not met" in done.stdout
-    assert "note: --epsilon=0.001 with --alpha=0 is not met\n" in done.stderr, "further numbers would be of everybody"
+    # Numbers would be of everybody.
+    assert "note: --epsilon=0.001 with --alpha=0 is not met: the reason is not shown, for it would" in done.stderr
+    assert "or a larger share of the table with --selection-size, or leave groups of few rows out of" in done.stderr
+    assert done.stderr.count("with a larger --min-group-rows\n") == 1

@@ -78,7 +78,7 @@ def shift():
 def unmet():
     """A classifier whose bound is not certified for want of rows, and that says so."""
     with pytest.warns(ConstraintNotMetWarning):
-        clf = EiFFFeLClassifier(FOREST, ratio=1.0, confidence=0.95, alpha=0.0, random_state=0).fit(
+        clf = EiFFFeLClassifier(FOREST, ratio=0.999, confidence=0.95, alpha=0.0, random_state=0).fit(
             X, y, sensitive_features=s
         )
     assert clf.selection_.shortfall is not None

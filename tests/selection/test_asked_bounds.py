@@ -13,7 +13,7 @@ from eifffel.selection.bounds import EPSILON, Bounds
         ({"epsilon": 0.05}, "epsilon=0.05"),
         ({"ratio": 0.8, "alpha": 0.02}, "ratio=0.8 with alpha=0.02"),
         ({"epsilon": 0.1, "confidence": 0.95}, "epsilon=0.1 with confidence=0.95"),
-        ({"epsilon": 0, "confidence": 0.9, "alpha": 0}, "epsilon=0 with confidence=0.9 and alpha=0"),
+        ({"epsilon": 0.01, "confidence": 0.9, "alpha": 0}, "epsilon=0.01 with confidence=0.9 and alpha=0"),
         ({"epsilon": 0.1, "sides": "upper"}, "epsilon=0.1 with sides='upper'"),
         (
             {"ratio": 0.8, "confidence": 0.9, "alpha": 0.1, "sides": "upper"},
@@ -23,6 +23,14 @@ from eifffel.selection.bounds import EPSILON, Bounds
 )
 def test_in_words(given, words):
     assert str(Bounds(**given)) == words
+
+
+@pytest.mark.parametrize("exact", [{"epsilon": 0}, {"ratio": 1}])
+def test_that_two_rates_are_the_same_is_certified_by_no_number_of_rows(exact):
+    with pytest.raises(ValueError, match="in both directions is certified by no number of rows, for no two rates are"):
+        Bounds(confidence=0.9, **exact)
+    assert Bounds(confidence=0.9, sides="upper", **exact).words
+    assert Bounds(**exact).words
 
 
 def test_names_in_words_are_those_of_parameters():
@@ -65,6 +73,8 @@ def test_they_are_fixed_once_made_and_equal_by_what_they_say():
         ({"epsilon": 0.1, "confidence": 0.2}, ValueError, "confidence"),
         ({"epsilon": 0.1, "objective": "profit"}, ValueError, "objective"),
         ({"epsilon": 0.1, "sides": "lower"}, ValueError, "sides"),
+        ({"epsilon": 0, "confidence": 0.9}, ValueError, "epsilon"),
+        ({"ratio": 1, "confidence": 0.9}, ValueError, "ratio"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_the_name_of_its_parameter(given, error, parameter):

@@ -151,6 +151,7 @@ def test_confidence_walks_from_both_ends_and_stops_at_the_first_step_that_is_not
     np.testing.assert_array_equal(np.flatnonzero(certify(measured, bounds, None)), passed)
     chosen = quietly(measured, epsilon=epsilon, alpha=alpha, confidence=confidence, rule=rule, sides=sides)
     drop = measured.drop("accuracy")
+    passed = [k for k in passed if is_useful(steps[k], steps[0])]
     good = [k for k in passed if alpha is None or drop[k] <= alpha]
     assert chosen.met == bool(good)
     assert (chosen.shortfall is None) == chosen.met
@@ -171,16 +172,10 @@ def test_confidence_walks_from_both_ends_and_stops_at_the_first_step_that_is_not
     np.testing.assert_allclose(chosen.interval, difference_interval(c + d, 80, a + b, 80, confidence))
 
 
-def find_tested(of, ratio, level):
-    """The steps at which so many of two groups of 80 are favoured that equal rates would pass four times in five."""
-    shares = [(one + other) / 160 for one, other in of]
-    room = [-ratio_limit(80 * share, 80, 80 * share, 80, ratio, level) for share in shares]
-    spread = [(share * (1 - share) * (1 + ratio**2) / 80) ** 0.5 for share in shares]
-    for often in (0.8, 0.5):
-        tested = [k for k in range(len(of)) if room[k] >= norm.ppf(often) * spread[k]]
-        if tested:
-            return tested
-    return [k for k in range(len(of)) if shares[k] == max(shares)]
+def is_useful(step, original):
+    """Whether half of the original's balanced accuracy above 1/2 is left; of each label there are as many."""
+    (a, b, c, d), (e, f, g, h) = step, original
+    return step is original or 2 * (b + d - a - c) >= f + h - e - g
 
 
 @settings(max_examples=200, deadline=None)
@@ -196,12 +191,13 @@ def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, si
     level = (1 + confidence) / 2 if sides == "both" else confidence
     # The other group's rate is at least ratio times this one's.
     of = [(a + b, c + d) for a, b, c, d in steps]
-    tested = find_tested(of, ratio, level)
 
     def from_end(order, pick):
         passed = set()
-        for k in order[order.index(tested[0 if order[0] == 0 else -1]) :]:
+        for k in order:
             one, other = pick(of[k])
+            if 2 * (one + other) < sum(of[0]):
+                continue  # too few are favoured
             if ratio_limit(other, 80, one, 80, ratio, level) > 0:
                 break
             passed.add(k)
@@ -212,19 +208,53 @@ def test_of_a_ratio_and_its_inverse_both_are_walked(steps, ratio, confidence, si
         passed &= from_end([*range(len(steps))], lambda pair: pair[::-1])
     bounds = Bounds(ratio=ratio, confidence=confidence, sides=sides)
     np.testing.assert_array_equal(np.flatnonzero(certify(measured, bounds, None)), sorted(passed))
+    passed = {k for k in passed if is_useful(steps[k], steps[0])}
     chosen = quietly(measured, epsilon=None, ratio=ratio, confidence=confidence, sides=sides)
     assert (chosen.met, chosen.step if passed else None) == (bool(passed), min(passed, default=None))
     assert not (sides == "both" and chosen.met and chosen.rate_ratio < ratio)
+    one, other = of[chosen.step]
+    assert ratio_limit(other, 80, one, 80, chosen.lower, level) == pytest.approx(0, abs=1e-9)
+    if chosen.upper is not None:
+        assert ratio_limit(one, 80, other, 80, 1 / chosen.upper, level) == pytest.approx(0, abs=1e-9)
+    assert chosen.upper is None or sides == "both"
+    if chosen.met:
+        assert chosen.lower >= ratio
+        assert sides == "upper" or chosen.upper <= 1 / ratio
 
 
-def test_tests_of_a_ratio_begin_where_enough_people_are_favoured_to_pass_any():
-    """Hardly anybody is favoured at the first step, and nobody at the last: no test would pass there."""
-    steps = [(0, 2, 0, 2), (60, 90, 60, 92), (100, 90, 96, 96), (0, 1, 0, 1), (0, 0, 0, 0)]
+def test_steps_at_which_hardly_anybody_is_favoured_do_not_end_tests_of_a_ratio():
+    """No test would pass there, nor is any such step chosen where none is certified."""
+    steps = [(0, 80, 60, 180), (20, 130, 30, 122), (0, 0, 0, 0), (30, 130, 26, 120), (0, 1, 0, 1), (0, 0, 0, 0)]
     measured = counts(steps, each=200)
     bounds = Bounds(ratio=0.8, confidence=0.9)
-    assert [walk.steps.tolist() for walk in walk_from_ends(measured, bounds)] == [[2, 1, 0], [2, 3, 4]]
+    assert [walk.steps.tolist() for walk in walk_from_ends(measured, bounds)] == [[3, 1, 0], [0, 1, 3]]
     chosen = quietly(measured, epsilon=None, ratio=0.8, confidence=0.9)
-    assert (chosen.step, chosen.met) == (2, True)
+    assert (chosen.step, chosen.met) == (1, True)
+    strict = quietly(measured, epsilon=None, ratio=0.98, confidence=0.9)
+    assert (strict.step, strict.met) == (1, False)
+
+
+@pytest.mark.parametrize("bound", [{"epsilon": 0.1}, {"epsilon": None, "ratio": 0.8}])
+def test_a_step_that_decides_nearly_alike_about_everybody_is_not_chosen_with_confidence(bound):
+    """The rates of the last two are certainly alike, whoever deserves it."""
+    steps = [(0, 300, 200, 400), (80, 320, 120, 380), (200, 200, 210, 200), (400, 400, 400, 400)]
+    measured = counts(steps, each=400)
+    chosen = quietly(measured, confidence=0.95, **bound)
+    assert certify(measured, Bounds(confidence=0.95, **{"epsilon": None, **bound}), None)[2:].all()
+    assert (chosen.step, chosen.met) == (1, False)
+    assert chosen.shortfall.kind != "alpha"
+    unlabelled = counts(
+        steps, each=400, favorable=measured.favorable.sum(axis=2, keepdims=True), totals=np.full((2, 1), 800)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        bounds, rows = Bounds(confidence=0.95, **{"epsilon": None, **bound}), UNSEEN
+        assert select_step(unlabelled, None, labelled_everybody(4), two_groups("f", "m"), bounds, rows).met
+
+
+def labelled_everybody(n_steps):
+    """Counts of people of one label, of which no step is more useful than another."""
+    return counts([(0, 4, 0, 4)] * n_steps, totals=np.array([[0, 4], [0, 4]]))
 
 
 def test_limits_of_steps_that_change_nothing_are_those_of_the_step_before():
@@ -363,9 +393,9 @@ def find_slowly(searched, of_labels, bounds):
     limits, useful = bounds.measure_excess(searched), of_labels.objective("balanced_accuracy") - 0.5
     drop = of_labels.drop(bounds.objective)
     every = range(len(limits))
-    allowed = [useful[k] >= useful[0] / 2 and (bounds.alpha is None or drop[k] <= bounds.alpha) for k in every]
-    if not any(allowed):
-        return 0
+    allowed = [
+        k == 0 or (useful[k] >= useful[0] / 2 and (bounds.alpha is None or drop[k] <= bounds.alpha)) for k in every
+    ]
     stretches, now = [], []
     for k in every:
         if allowed[k] and searched.discrimination[k] <= bounds.epsilon:
@@ -428,13 +458,13 @@ def test_an_unmet_bound_says_what_was_reached():
     [
         ({"epsilon": 0.25}, ["epsilon=0.25 is met", r"0\.1250 \(95% interval -0\.\d+ to 0\.\d+\), 'm' minus 'f'"]),
         ({"epsilon": 0.1}, ["epsilon=0.1 is NOT met"]),
-        ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"\(ratio 0\.5000; 95% interval"]),
+        ({"epsilon": None, "ratio": 0.4}, ["ratio=0.4 is met", r"0\.5440; ratio 0\.5000\)"]),
         (
             {"epsilon": 0.1, "confidence": 0.995, "sides": "upper"},
             [
                 "epsilon=0.1 with sides='upper' and confidence=0.995 is NOT met",
                 r"99\.5% interval .*; at most 0\.\d+ with 99\.5% confidence\)",
-                "\nnot even the last step can be certified; ",
+                "\nnot even the last step can be certified: its discrimination is 0.125 on these rows; more rows may",
             ],
         ),
         (
@@ -453,7 +483,7 @@ def test_a_selection_says_itself_in_words(asked, words):
     assert "accuracy 0.5625, 0.0000 below the original model, on 16 selection rows" in told
     # 16 people say little.
     assert re.search(
-        r"\nthese rows do not say which group is favoured: the interval of .*, -0\.\d+ to 0\.\d+, con", told
+        r"\nthese rows do not say which group is favoured by the original model: .*, -0\.\d+ to 0\.\d+, con", told
     )
     for some in words:
         assert re.search(some, told), told
@@ -492,7 +522,7 @@ def test_bad_bounds(given, error, message):
 
 def test_the_advice_names_only_bounds_that_were_given():
     unmet = counts([(0, 0, 1, 1)])
-    unclear = r"\. Moreover, these rows do not say which group is favoured: [^.]*0\.\d+ to [^.]*0\.\d+, contains 0$"
+    unclear = r"\. Moreover, these rows do not say which group is favoured by [^.]*0\.\d+ to [^.]*0\.\d+, contains 0$"
     with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon" + unclear):
         select(unmet, epsilon=0.01)
     with pytest.warns(ConstraintNotMetWarning, match=r"Allow a larger epsilon or alpha" + unclear):
@@ -544,7 +574,7 @@ def unmet(measured, **asked):
 def test_where_the_end_cannot_be_certified_it_says_how_many_rows_would_do():
     # At the end 30 of 100 in one group and 290 of 1000 in the other: the smaller group is what is uncertain.
     sizes = np.array([[50, 50], [500, 500]])
-    few = counts([(0, 5, 100, 300), (10, 20, 100, 190)], totals=sizes, n_rows=sizes.sum(axis=1))
+    few = counts([(0, 5, 100, 300), (5, 25, 90, 200)], totals=sizes, n_rows=sizes.sum(axis=1))
     message = unmet(few, epsilon=0.05, sides="upper")
     assert message.startswith(
         "epsilon=0.05 with sides='upper' and confidence=0.95 is not met: not even the last step can"
@@ -561,7 +591,7 @@ def test_where_the_end_cannot_be_certified_it_says_how_many_rows_would_do():
 
 
 def test_where_one_group_alone_would_not_do_it_asks_for_both():
-    few = counts([(5, 5, 5, 5)], each=10)
+    few = counts([(100, 100, 100, 100)], each=200)
     message = unmet(few, epsilon=0.02)
     first, second = needed(message)
     assert first == second
@@ -572,17 +602,17 @@ def test_where_one_group_alone_would_not_do_it_asks_for_both():
 
 def test_where_the_end_breaks_the_bound_no_rows_help():
     message = unmet(counts([(0, 0, 4, 4), (0, 0, 2, 2)]), epsilon=0.05)
-    assert "its discrimination is 0.5, so that more rows would hardly help" in message
+    assert "its discrimination is 0.5 on these rows, no step is within the bound, and more rows would hardly" in message
 
 
 def test_where_what_is_certified_costs_too_much_it_says_so():
-    steps = [(0, 40, 20, 40), (0, 40, 20, 40), (40, 40, 0, 0)]
+    steps = [(0, 40, 20, 40), (0, 40, 20, 40), (30, 40, 0, 30)]
     message = unmet(counts(steps, each=40), epsilon=0.1, alpha=0.1, sides="upper")
     words = "epsilon=0.1 with sides='upper', confidence=0.95 and alpha=0.1 is not met: steps from 2 on are certified"
     assert words in message
     assert "each of them has a drop of accuracy of more than alpha" in message
     # Steps 1 and 2 are within the bound in both directions, and the last is not.
-    steps = [(0, 400, 200, 400), (200, 200, 200, 200), (210, 210, 200, 200), (400, 400, 0, 0)]
+    steps = [(0, 400, 200, 400), (100, 300, 100, 300), (110, 310, 100, 300), (400, 400, 0, 0)]
     message = unmet(counts(steps, each=400), epsilon=0.2, alpha=0.1)
     assert "epsilon=0.2 with confidence=0.95 and alpha=0.1 is not met: steps from 1 to 2 are certified" in message
     assert "each of them has a drop of accuracy of more than alpha" in message
@@ -593,9 +623,9 @@ def test_a_step_that_tests_do_not_come_to_is_said_to_be_blocked():
     steps = [(0, 0, 400, 400), (200, 200, 300, 300), (200, 200, 200, 200), (0, 0, 300, 300)]
     message = unmet(counts(steps, each=400), epsilon=0.1)
     assert (
-        "step 2 would be certified by itself, but tests go from step to step, and end at step 3, before they" in message
-    )
-    assert "its discrimination is 0.75 there, and may be 0.7" in message
+        "step 2 would be certified by itself, but tests go from step to step, and end before they come to it, at step "
+        "3, of which the discrimination is 0.75 with a limit of 0.7"
+    ) in message
     assert "The step given, 2, has discrimination 0, from -0.0" in message
     assert message.endswith("within the bound, but no test of the walk that certifies steps came to it")
 

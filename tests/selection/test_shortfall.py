@@ -26,7 +26,7 @@ def make(sizes, rates):
 
 
 def find(counts, searched=None, **asked):
-    return find_shortfall(counts, searched, np.zeros(1, bool), 0, Bounds(confidence=0.95, **asked))
+    return find_shortfall(counts, searched, np.zeros(1, bool), np.ones(1, bool), 0, Bounds(confidence=0.95, **asked))
 
 
 def certified(counts, needed, **asked):
@@ -121,8 +121,8 @@ def test_of_whom_there_is_nobody_is_said():
     assert np.isnan(short.value)
     assert np.isnan(short.limit)
     assert say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False)) == (
-        "of group 'a' there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
-        "another; or leave groups of few rows out of the bound with min_group_rows=41: 'a' (40 rows) has too "
+        "of group 'a' there is nobody among the rows that certify steps. Put groups together, or give more rows to "
+        "choose on; or leave groups of few rows out of the bound with min_group_rows=41: 'a' (40 rows) has too "
         "few for it"
     )
 
@@ -140,7 +140,7 @@ def test_where_tests_end_on_the_way_is_the_step_that_ended_them(sides):
     nearest = int(np.argmin(find_nearest(counts, bounds, None)))
     certified_steps = certify(counts, bounds, None)
     assert not certified_steps.any()
-    short = find_shortfall(counts, None, certified_steps, nearest, bounds)
+    short = find_shortfall(counts, None, certified_steps, np.ones(len(steps), bool), nearest, bounds)
     assert short.kind == "blocked"
     assert short.steps == {"both": (1, 0), "upper": (0, 1)}[sides]
     assert short.at_the_end == (sides == "upper")
@@ -173,7 +173,7 @@ def test_where_that_may_be_chance_it_is_not_said_that_no_rows_help():
     short = find(make([30, 40, 50], [0.3, 0.3, 0.42]), epsilon=0.1)
     assert (short.kind, short.rows_needed) == ("unclear", {})
     said = say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False))
-    assert "its discrimination is 0.12 between c and a, which may be chance: more rows may help, and these" in said
+    assert "its discrimination is 0.12 between c and a on these rows; more rows may help, but these do not say" in said
 
 
 def test_in_words():
@@ -182,10 +182,13 @@ def test_in_words():
     selection = SimpleNamespace(shortfall=short, ratio=None, directed=False)
     assert say_shortfall(selection) == (
         "not even the last step can be certified; about 1,600 rows of group 'a' (there are 60), 1,600 rows of group "
-        "'b' (there are 800) and 1,600 rows of group 'c' (there are 900) would be needed, to succeed four times in "
-        "five. Allow a larger epsilon, or less confidence; or leave groups of few rows "
-        "out of the bound with min_group_rows=61: 'a' (60 rows) has too few for it"
+        "'b' (there are 800) and 1,600 rows of group 'c' (there are 900) would be needed to choose on, to succeed "
+        "four times in five. Allow a larger epsilon or less confidence, or give more rows to choose on; or leave "
+        "groups of few rows out of the bound with min_group_rows=61: 'a' (60 rows) has too few for it"
     )
     beyond = find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8)
     said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, directed=False))
-    assert "; its ratio is 0.6 between c and a, so that more rows would hardly help. Allow a smaller ratio" in said
+    assert (
+        ": its ratio is 0.6 between c and a on these rows, no step is within the bound, and more rows would hardly"
+        in said
+    )

@@ -158,6 +158,7 @@ OPTIONS = {
     "monotone": "--monotone",
     "monotone={}": "--monotone none",
     "n_jobs": "--jobs",
+    "more_rows": ", or a larger share of the table with --selection-size",
     "name": "NAME",
     "objective": "--objective",
     "or_none": "",

@@ -170,7 +170,8 @@ def audit(
     # A bound that is asked for is one of these rows; the one that the model was edited for is one of all people.
     broken = verdict.holds is False and (bounds != JudgingBounds() or verdict.certain)
     unjudged = verdict.holds is None and verdict.kind != MEASURED
-    if broken or unjudged:  # a bound that cannot be judged is not known to hold
+    # A bound that cannot be judged, or was not met where the step was chosen, is not known to hold.
+    if broken or unjudged or verdict.chosen is False:
         if wanted.table is not None and not output.quiet:
             say_note(f"{verdict.heading}, so that the exit code is {NOT_MET}. {verdict.sentence}")
         raise typer.Exit(NOT_MET)

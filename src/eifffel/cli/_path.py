@@ -105,7 +105,9 @@ def path(
     elif not output.quiet:
         print_path(summary, tradeoff)
         if summary.selection is not None and summary.selection.shortfall is not None:
-            say(f"The bound is not met: {say_shortfall(summary.selection).say(OPTIONS)}.")
+            asked = summary.selection
+            what = f"epsilon={asked.epsilon:g}" if asked.ratio is None else f"ratio={asked.ratio:g}"
+            say(f"--{what} is not met: {say_shortfall(asked).say(OPTIONS)}.")
         say_where(table=out, picture=picture)
 
 

@@ -23,9 +23,11 @@ from eifffel.exceptions import ConstraintNotMetWarning, FewRowsWarning
 from eifffel.rows.batches import Batch
 from eifffel.rows.coding import Rows, check_split
 from eifffel.rows.groups import Groups
+from eifffel.rows.parts import draw_searched
 from eifffel.rows.small_counts import FEWEST
-from eifffel.selection.advice import say_unmet
+from eifffel.selection.advice import say_unmet, say_without_reason
 from eifffel.selection.bounds import Bounds
+from eifffel.selection.counts import KEPT_APART, SEARCHED, SELECTION_ROWS
 from eifffel.selection.shortfall import say_shortfall
 from eifffel.tracing import Tracing
 
@@ -176,7 +178,7 @@ class WatchedClassifier(EiFFFeLClassifier):
         self.parts_ = Parts(rows, groups, scoring, selection, test)
         check_split(rows, groups, self.parts_.each)
         constraint = make_constraint(self.constraint, groups, min_group_rows=self.min_group_rows)
-        check_describable(rows.take(scoring), rows.take(selection), constraint)
+        check_describable(rows.take(scoring), rows.take(selection), constraint, certified=self.confidence is not None)
         if self.confidence is not None:
             check_unseen(self.unedited.trained_on, self.source.data, self.rows_hash)
         return scoring, selection
@@ -201,22 +203,30 @@ class WatchedClassifier(EiFFFeLClassifier):
             if selection.public_values and warning.category is FewRowsWarning:
                 continue  # its numbers are of everybody, and those that can be published are in the report
             if selection.public_values and warning.category is ConstraintNotMetWarning:
-                message = say_unmet(selection)
-                if selection.to_public_dict()["shortfall"] is not None:
-                    message = message + ": " + say_shortfall(selection)
+                told = selection.to_public_dict()["shortfall"] is not None
+                why = say_shortfall(selection) if told else say_without_reason(selection)
+                message = say_unmet(selection) + ": " + why
             warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
         return self
 
 
-def check_describable(scoring: Rows, chosen: Rows, constraint: Constraint) -> None:
-    """Raise, before any work is done, if a step would be chosen by what is decided about fewer than ten people."""
+def check_describable(scoring: Rows, chosen: Rows, constraint: Constraint, *, certified: bool) -> None:
+    """Raise, before any work is done, if a step would be chosen by what is decided about fewer than ten people.
+
+    A step that is ``certified`` for several differences is chosen by what is decided about each part of the rows.
+    """
     cells = chosen.count_cells()
-    constraint = constraint.on_rows(scoring.count_cells(), cells, rows="the rows to choose on")
-    size = constraint.count_sides(cells)
-    for side in np.flatnonzero(constraint.kept & (size < FEWEST)):
-        raise ValueError(
-            f"{constraint.names[side]} has fewer than ten of the selection rows, and no step is chosen by what is "
-            "decided about so few people, who are not described; give more rows of it, put groups together, or take "
-            "a larger "
-            f"{'--selection-size' if len(constraint.names) == 2 else '--selection-size or --min-group-rows'}"
-        )
+    constraint = constraint.on_rows(scoring.count_cells(), cells, rows="the scoring or the selection rows")
+    parts = {SELECTION_ROWS: cells}
+    if certified and constraint.several:
+        searched = chosen.take(np.flatnonzero(draw_searched(0, len(chosen.group)))).count_cells()
+        parts = {SELECTION_ROWS + SEARCHED: searched, SELECTION_ROWS + KEPT_APART: cells - searched}
+    for rows, counted in parts.items():
+        few = constraint.kept & (constraint.count_sides(counted) < FEWEST)
+        for side in np.flatnonzero(few):
+            leave_out = " or --min-group-rows" if constraint.optional[side] else ""
+            raise ValueError(
+                f"{constraint.names[side]} has fewer than ten of the {rows}, and no step is chosen by what is decided "
+                "about so few people, who are not described; give more rows of it, put groups together, or take a "
+                f"larger --selection-size{leave_out}"
+            )

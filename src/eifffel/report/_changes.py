@@ -31,7 +31,7 @@ from eifffel.report.words import MOST_COLUMNS
 from eifffel.rows.coding import Rows
 from eifffel.rows.groups import Groups
 from eifffel.rows.small_counts import FEWEST
-from eifffel.selection.bounds import Bounds
+from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.choose import choose_step, find_limits
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import name_loss
@@ -53,14 +53,17 @@ LEAVES_SHOWN = 15
 def summarize_path(path: FairnessPath, measured: FairnessPath, selection: Selection) -> Tradeoff | None:
     """The steps that bounds select on the selection rows, and what they do to the rows of the report.
 
-    Of people who are described, on both; ``None`` where that leaves nobody to choose by.
+    Of people who are described, on both; ``None`` where that leaves nobody of a group that is bounded, for without it
+    other steps would keep a bound.
     """
     kind, asked = selection.bounds.kind, selection.bounds.value
     chosen_on = find_public_counts(path.counts_for(selection.confidence), path.grouping)
     counts, accuracy_counts = chosen_on.compared, find_public_counts(path.accuracy_counts, path.grouping).labelled
     if counts is None or accuracy_counts is None or not _has_objective(accuracy_counts, selection):
         return None
-    bounds = sorted({*_list_bounds(counts, kind, asked), asked})
+    if not np.array_equal(counts.constraint.kept, path.counts_for(selection.confidence).constraint.kept):
+        return None
+    bounds = sorted({*_list_bounds(counts, selection.bounds), asked})
     searched = None if selection.confidence is None else path.searched_counts
     chosen = [choose_step(counts, searched, accuracy_counts, selection.bounds.at(bound)) for bound in bounds]
     own = bounds.index(asked)
@@ -90,14 +93,16 @@ def _has_objective(counts: PathCounts, selection: Selection) -> bool:
     return selection.objective != "balanced_accuracy" or bool(counts.totals.sum(axis=0).all())
 
 
-def _list_bounds(counts: PathCounts, kind: str, asked: float) -> list[float]:
-    """From what the original model would keep to the strictest of all."""
-    step = BOUND_STEPS[kind]
-    if kind == "epsilon":
-        most = max(abs(float(counts.discrimination[0])), asked)
-        return [round(k * step, 6) for k in range(min(int(np.ceil(most / step)) + 5, round(1 / step)) + 1)]
-    least = min(float(np.nan_to_num(counts.ratio[0])), asked)
-    return [round(k * step, 6) for k in range(max(int(least / step) - 5, 1), round(1 / step) + 1)]
+def _list_bounds(counts: PathCounts, asked: Bounds) -> list[float]:
+    """From what the original model would keep to the strictest of all that can be met."""
+    step = BOUND_STEPS[asked.kind]
+    # That only rates that are the same keep is certified by no number of rows.
+    strictest = 0 if asked.confidence is None or asked.sides != BOTH else 1
+    if asked.kind == "epsilon":
+        most = max(abs(float(counts.discrimination[0])), asked.value)
+        return [round(k * step, 6) for k in range(strictest, min(int(np.ceil(most / step)) + 5, round(1 / step)) + 1)]
+    least = min(float(np.nan_to_num(counts.ratio[0])), asked.value)
+    return [round(k * step, 6) for k in range(max(int(least / step) - 5, 1), round(1 / step) + 1 - strictest)]
 
 
 def _measure_point(

@@ -143,18 +143,20 @@ def slider_data(path: Tradeoff) -> dict[str, Any]:
             {**to_plain(bound), "text": f"{bound.bound:g}", "met_text": "met" if bound.met else "NOT MET"}
             for bound in path.bounds
         ],
-        "points": [point_cells(point) for point in path.points],
+        "points": [point_cells(point, path.kind) for point in path.points],
     }
 
 
-def point_cells(point: Point) -> dict[str, str]:
-    """The cells of the page that a step fills, by their names."""
+def point_cells(point: Point, kind: str) -> dict[str, str]:
+    """The cells of the page that a step fills, by their names; of the ``kind`` of bound are the limits."""
     selection = point.selection
+    limits = say_limits(selection, digits=4)
+    of_difference, of_ratio = (limits, "") if kind == "epsilon" else ("", limits)
     cells = {
         "changed_leaves": f"{point.changed_leaves:,}",
         "step": f"{point.step:,}",
-        "selection_discrimination": _words.rounded(selection.discrimination, 4) + say_limits(selection, digits=4),
-        "selection_ratio": _words.rounded(selection.ratio),
+        "selection_discrimination": _words.rounded(selection.discrimination, 4) + of_difference,
+        "selection_ratio": _words.rounded(selection.ratio) + of_ratio,
         "selection_accuracy": _words.rounded(selection.accuracy),
         "discrimination": _words.fraction(point.overall.discrimination).unbroken,
         "ratio": _words.fraction(point.overall.ratio).unbroken,

@@ -300,10 +300,10 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     low, high = selection.interval or (None, None)
     level = 95 if selection.confidence is None else 100 * selection.confidence
     difference = str(fraction(Estimate(selection.discrimination, low, high)))
-    upper = "" if selection.sides == BOTH else say_limits(selection, digits=3)
+    limits = "" if selection.sides == BOTH and selection.ratio is None else say_limits(selection, digits=3)
     bound = f"epsilon {selection.epsilon:g}" if selection.ratio is None else f"ratio {selection.ratio:g}"
     if selection.ratio is not None:
-        upper += f", and the ratio {rounded(selection.rate_ratio)}"
+        limits = f", and the ratio {rounded(selection.rate_ratio)}{limits}"
     asked = "" if selection.constraint == DEMOGRAPHIC_PARITY else f"{selection.constraint.replace('_', ' ')}, "
     between = (
         "" if selection.directed or not selection.pair else f" between {selection.pair[0]} and {selection.pair[1]}"
@@ -318,7 +318,7 @@ def asked_words(selection: ChosenStep, groups: Sequence[Group]) -> str:
     return (
         f"{asked}{bound}, {alpha}{sure}, rule {selection.rule}; {met} on {selection.n_discrimination_rows:,} "
         f"{selection.discrimination_rows} ({rows}) at step {selection.step:,}, where the difference{between} "
-        f"is {difference}{level_of}{upper}; {lost}"
+        f"is {difference}{level_of}{limits}; {lost}"
     )
 
 

@@ -5,6 +5,7 @@ import numpy as np
 from eifffel.exceptions import (
     ConstraintNotMetWarning,
     FewRowsWarning,
+    Message,
     RepeatedRowsWarning,
     SeenRowsWarning,
     parameter,
@@ -15,7 +16,7 @@ from eifffel.selection.counts import PathCounts
 from eifffel.selection.judgement import say_limits, say_unclear
 from eifffel.selection.objective import name_loss
 from eifffel.selection.selection import MOST_SEEN, Selection
-from eifffel.selection.shortfall import say_shortfall
+from eifffel.selection.shortfall import MORE_ROWS, say_shortfall
 
 # Below so many rows of a group, the limits are rough.
 FEW_ROWS = 30
@@ -33,6 +34,16 @@ def warn_unmet(selection: Selection, counts: PathCounts) -> None:
 def say_unmet(selection: Selection) -> str:
     """Return that the bounds of a selection are not met, with no number about anybody."""
     return selection.bounds.words + " is not met"
+
+
+def say_without_reason(selection: Selection) -> Message:
+    """What would help where the reason that a bound is not met is not shown."""
+    return (
+        f"the reason is not shown, for it would describe fewer than ten people. Allow a {selection.bounds.looser}, "
+        + MORE_ROWS
+        + ", or leave groups of few rows out of the bound with a larger "
+        + parameter("min_group_rows")
+    )
 
 
 def warn_of_few_rows(selection: Selection, counts: PathCounts, groups: Groups) -> None:
@@ -100,13 +111,14 @@ def _between_whom(selection: Selection) -> str:
 
 def _why_uncertain(selection: Selection) -> str:
     lower, upper, epsilon = selection.lower, selection.upper, selection.epsilon
-    assert upper is not None
+    has = f"discrimination {selection.discrimination:.4g}{_between_whom(selection)}"
+    if selection.ratio is not None:
+        has += f" and a ratio of {selection.rate_ratio:.4g}"
     given = (
-        f". The step given, {selection.step}, has discrimination {selection.discrimination:.4g}"
-        f"{_between_whom(selection)}{say_limits(selection, digits=4)} with that confidence by itself, on "
-        f"{selection.n_discrimination_rows:,} {selection.discrimination_rows}"
+        f". The step given, {selection.step}, has {has}{say_limits(selection, digits=4)} with that confidence by "
+        f"itself, on {selection.n_discrimination_rows:,} {selection.discrimination_rows}"
     )
-    if epsilon is not None and upper <= epsilon and (lower is None or lower >= -epsilon):
+    if epsilon is not None and upper is not None and upper <= epsilon and (lower is None or lower >= -epsilon):
         given += ": within the bound, but no test of the walk that certifies steps came to it"
     return say_shortfall(selection) + given
 

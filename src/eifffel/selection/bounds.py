@@ -79,6 +79,12 @@ class Bounds:
         check_choice("rule", self.rule, RULES)
         check_choice("sides", self.sides, SIDES)
         check_confidence(self.confidence, optional=True)
+        if self.confidence is not None and self.is_exact:
+            raise InputError(
+                self.bound
+                + " in both directions is certified by no number of rows, for no two rates are known to be the same. "
+                f"Give a {self.looser}, or leave " + parameter("confidence") + " out"
+            )
         if self.confidence is not None and self.rule == "paper":
             raise ValueError(
                 "rule='paper' stops at the first step that keeps the bound on the rows measured, and no confidence "
@@ -101,6 +107,11 @@ class Bounds:
         found = self.epsilon if self.ratio is None else self.ratio
         assert found is not None
         return found
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether only rates that are the same keep the bound."""
+        return self.sides == BOTH and (self.epsilon == 0 or self.ratio == 1)
 
     @property
     def looser(self) -> str:

@@ -1,10 +1,8 @@
 """Which steps are certified, with confidence, to keep a bound for people who are not among the rows."""
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
 
 from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.counts import PathCounts
@@ -12,8 +10,8 @@ from eifffel.selection.counts import PathCounts
 # A step at which less than this share of the original's balanced accuracy above 1/2 is left decides nearly the same
 # about everybody.
 LEAST_USEFUL = 0.5
-# Walks over a ratio begin where equal rates would be certified this often.
-OFTEN = 0.8
+# A ratio is tested where at least this share is favoured of those whom the original model favours.
+LEAST_FAVORED = 0.5
 
 
 class Walk(NamedTuple):
@@ -65,34 +63,43 @@ def walk_from_ends(counts: PathCounts, bounds: Bounds) -> list[Walk]:
     One from the last step towards the first certifies that it is not above the bound; another from the first towards
     the last that its opposite is not, where both directions are bounded.
     """
-    tested = _find_tested(counts, bounds)
-    walks = [Walk(bounds.measure_excess(counts), np.arange(tested[-1], -1, -1))]
+    tested = find_tested(counts, bounds)
+    walks = [Walk(bounds.measure_excess(counts), tested[::-1])]
     if bounds.sides == BOTH:
-        walks.append(Walk(bounds.measure_excess(counts, exchanged=True), np.arange(tested[0], len(counts.favorable))))
+        walks.append(Walk(bounds.measure_excess(counts, exchanged=True), tested))
     return walks
 
 
-def _find_tested(counts: PathCounts, bounds: Bounds) -> np.ndarray:
-    """The steps of which the first and the last are where walks from both ends begin.
+def find_tested(counts: PathCounts, bounds: Bounds) -> np.ndarray:
+    """The steps that walks from both ends come by.
 
-    All of them for a difference. For a ratio those at which so many people are favoured that equal rates would be
-    certified as a rule: where hardly anybody is, no test can pass. Only how many they are in all is looked at, not how
-    many of them are of which group.
+    All of them for a difference. For a ratio those at which half as many people are favoured as by the original model:
+    where hardly anybody is, no test can pass, and would end the walk. Only how many they are in all is looked at, not
+    how many of them are of which group.
     """
     if bounds.ratio is None:
         return np.arange(len(counts.favorable))
-    size = counts.constraint.count_sides(counts.totals)
-    share = counts.constraint.count_sides(counts.favorable).sum(axis=-1) / size.sum()
-    alike = replace(counts, favorable=counts.totals * share[:, None, None])
-    excess = bounds.measure_excess(alike)
-    if bounds.sides == BOTH:
-        excess = np.maximum(excess, bounds.measure_excess(alike, exchanged=True))
-    spread = np.sqrt(share * (1 - share) * (1 / size.min() + bounds.ratio**2 / size.max()))
-    for often in (OFTEN, 0.5):
-        tested = np.flatnonzero(excess + norm.ppf(often) * spread <= 0)
-        if len(tested):
-            return tested
-    return np.flatnonzero(share == share.max())
+    favored = _count_favored(counts)
+    return np.flatnonzero(favored >= LEAST_FAVORED * favored[0])
+
+
+def _count_favored(counts: PathCounts) -> np.ndarray:
+    """How many of those who are compared are favoured after each step."""
+    return counts.constraint.count_sides(counts.favorable).sum(axis=-1)
+
+
+def find_useful(of_labels: PathCounts) -> np.ndarray:
+    """Whether each step does not decide nearly the same about everybody; all of them if labels of a kind are missing.
+
+    Rates that are the same for want of decisions are easily certified, and nobody wants them.
+    """
+    if not of_labels.totals.sum(axis=0).all() or of_labels.totals.shape[-1] == 1:
+        return np.ones(len(of_labels.favorable), bool)
+    # b_k - 1/2 is what the balanced accuracy b_k of a step is above that of one decision for all.
+    above = of_labels.objective("balanced_accuracy") - 0.5
+    useful: np.ndarray = above >= LEAST_USEFUL * above[0]
+    useful[0] = True
+    return useful
 
 
 def find_start(searched: PathCounts | None, of_labels: PathCounts, bounds: Bounds) -> int | None:
@@ -107,14 +114,9 @@ def find_start(searched: PathCounts | None, of_labels: PathCounts, bounds: Bound
         return None
     above = bounds.measure_excess(searched)
     labelled = searched if searched.totals.shape[-1] == 2 else of_labels
-    allowed = np.ones(len(above), bool)
-    if labelled.totals.sum(axis=0).all():
-        # b_k - 1/2 is what the balanced accuracy b_k of a step is above that of one decision for all.
-        useful = labelled.objective("balanced_accuracy") - 0.5
-        allowed = useful >= LEAST_USEFUL * useful[0]
-        if bounds.alpha is not None:
-            allowed &= labelled.drop(bounds.objective) <= bounds.alpha
-        allowed[0] |= not allowed.any()
+    allowed = find_useful(labelled)
+    if bounds.alpha is not None and labelled.totals.sum(axis=0).all():
+        allowed &= labelled.drop(bounds.objective) <= bounds.alpha
     certified = np.flatnonzero(allowed & (above <= 0))
     if len(certified):
         kept = searched.ratio >= bounds.ratio if bounds.ratio is not None else searched.discrimination <= bounds.value
@@ -129,13 +131,12 @@ def find_start(searched: PathCounts | None, of_labels: PathCounts, bounds: Bound
 def find_nearest(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
     """How far each step is from being certified, shape (n_steps + 1,): that with the least is the nearest.
 
-    Of one difference, by how much its limits exceed the bound, where walks come by; of several, how far it is from the
-    ``start`` of tests.
+    Of one difference, by how much its limits exceed the bound, where walks come by (of a ratio, in proportion to how
+    many are favoured); of several, how far it is from the ``start`` of tests.
     """
     if start is not None:
         return np.abs(np.arange(len(counts.favorable)) - start)
-    away = np.full(len(counts.favorable), -np.inf)
-    for walk in walk_from_ends(counts, bounds):
-        passed_by = np.isin(np.arange(len(away)), walk.steps)
-        away = np.maximum(away, np.where(passed_by, walk.excess, np.inf))
-    return away
+    tested = find_tested(counts, bounds)
+    away = np.full(len(counts.favorable), np.inf)
+    away[tested] = np.max([walk.excess[tested] for walk in walk_from_ends(counts, bounds)], axis=0)
+    return away if bounds.ratio is None else away / np.maximum(_count_favored(counts), 1)

@@ -11,7 +11,7 @@ from eifffel.rows.groups import Groups
 from eifffel.rows.small_counts import FEWEST
 from eifffel.selection.advice import warn_of_few_rows, warn_unmet
 from eifffel.selection.bounds import BOTH, Bounds
-from eifffel.selection.certify import certify, find_nearest, find_start
+from eifffel.selection.certify import certify, find_nearest, find_start, find_useful
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.public_counts import find_public_counts
 from eifffel.selection.selection import KnownRows, Selection
@@ -37,9 +37,10 @@ def select_step(
     step, met = choose_step(counts, searched, accuracy_counts, bounds)
     shortfall = None
     if bounds.confidence is not None and not met:
-        start = find_start(searched, accuracy_counts, bounds)
-        nearest = int(np.argmin(find_nearest(counts, bounds, start)))
-        shortfall = find_shortfall(counts, searched, certify(counts, bounds, start), nearest, bounds)
+        certified = certify(counts, bounds, find_start(searched, accuracy_counts, bounds))
+        certified &= find_useful(accuracy_counts)
+        allowed = find_allowed(accuracy_counts, bounds)
+        shortfall = find_shortfall(counts, searched, certified, allowed, step, bounds)
     selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met)
     if shortfall is not None:
         parts = [part for part in (counts, searched) if part is not None]
@@ -83,13 +84,13 @@ def choose_step(
     discrimination, drop = counts.discrimination, accuracy_counts.drop(bounds.objective)
     away = discrimination if bounds.sides != BOTH else np.abs(discrimination)
     below = np.inf if bounds.epsilon is None else bounds.epsilon + counts.tolerance
-    limit = np.inf if bounds.alpha is None else bounds.alpha
     if bounds.rule == "paper":
+        limit = np.inf if bounds.alpha is None else bounds.alpha
         # The loop of Algorithms 2 and 3 runs while disc > epsilon and drop < alpha.
         stops = (discrimination <= below) | (drop >= limit - accuracy_counts.tolerance)
         step = int(np.argmax(stops)) if stops.any() else len(stops) - 1
         return step, bool(away[step] <= below)
-    allowed = drop <= limit + accuracy_counts.tolerance
+    allowed = find_allowed(accuracy_counts, bounds)
     if bounds.confidence is not None:
         start = find_start(searched, accuracy_counts, bounds)
         keeps, away = certify(counts, bounds, start), find_nearest(counts, bounds, start)
@@ -104,6 +105,13 @@ def choose_step(
     if not keeps.any():
         return int(np.argmin(np.where(allowed, away, np.inf))), False
     return int(np.argmax(keeps) if bounds.rule == "first" else np.argmin(np.where(keeps, drop, np.inf))), True
+
+
+def find_allowed(accuracy_counts: PathCounts, bounds: Bounds) -> np.ndarray:
+    """Whether each step keeps ``alpha``, and with confidence does not decide nearly the same about everybody."""
+    limit = np.inf if bounds.alpha is None else bounds.alpha
+    allowed: np.ndarray = accuracy_counts.drop(bounds.objective) <= limit + accuracy_counts.tolerance
+    return allowed if bounds.confidence is None else allowed & find_useful(accuracy_counts)
 
 
 def describe_step(
@@ -150,16 +158,25 @@ def describe_step(
 
 
 class Limits(NamedTuple):
-    """The limits of a discrimination; ``None`` where none was asked for."""
+    """The limits of what is bounded; ``None`` where none was asked for."""
 
     lower: float | None
     upper: float | None
 
 
 def find_limits(counts: PathCounts, step: int, bounds: Bounds) -> Limits:
-    """The limits of the discrimination at a step, at the level of the tests, in the directions that are bounded."""
+    """The limits of what is bounded at a step, at the level of the tests, in the directions that are bounded.
+
+    Of two groups' ratio those of the unprivileged group's rate over the privileged one's; of several ratios the lower
+    limit of all, in whichever direction.
+    """
     if bounds.confidence is None:
         return Limits(None, None)
+    if bounds.ratio is not None:
+        inverse = 0.0
+        if bounds.sides == BOTH and counts.constraint.directed:
+            inverse = counts.ratio_lower_limit(step, bounds.level, exchanged=True)
+        return Limits(counts.ratio_lower_limit(step, bounds.level), 1 / inverse if inverse > 0 else None)
     lower = -float(counts.limits(bounds.level, exchanged=True)[step]) if bounds.sides == BOTH else None
     return Limits(lower, float(counts.limits(bounds.level)[step]))
 

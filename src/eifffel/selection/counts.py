@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from eifffel.constraints import Constraint, Worst
-from eifffel.intervals import CONFIDENCE, difference_interval, difference_limit, ratio_interval, ratio_limit
+from eifffel.intervals import (
+    CONFIDENCE,
+    difference_interval,
+    difference_limit,
+    ratio_interval,
+    ratio_limit,
+    ratio_lower_limit,
+)
 from eifffel.selection.objective import Objective, measure_drop, measure_objective
 
 # What rows are called that a path is measured on.
@@ -143,6 +150,12 @@ class PathCounts:
             ("ratio", (ratio, confidence, exchanged)), lambda: self._measure_limits(limit, confidence, exchanged)
         )
 
+    def ratio_lower_limit(self, step: int, confidence: float, *, exchanged: bool = False) -> float:
+        """The one-sided lower limit of the smallest ratio of the second side of a pair to the first at a step."""
+        pairs = self.constraint.pairs[:, ::-1] if exchanged else self.constraint.pairs
+        found = ratio_lower_limit(*self._both_sides(step, pairs), confidence=confidence)
+        return float(np.nan_to_num(found).min())  # of a side without rows nothing is known
+
     def _measure_limits(self, limit: Callable[..., np.ndarray], confidence: float, exchanged: bool) -> np.ndarray:
         """Return the largest limit of all differences that are bounded: a bound holds if it holds for each of them."""
         most = np.full(len(self._chosen), -np.inf)
@@ -153,6 +166,15 @@ class PathCounts:
             # Of a side without rows nothing is known.
             most = np.maximum(most, np.nan_to_num(found, nan=1.0)[same_as.ravel()])
         return most
+
+    def put_together(self, others: "PathCounts") -> "PathCounts":
+        """The counts of these rows and of others."""
+        return replace(
+            self,
+            favorable=self.favorable + others.favorable,
+            totals=self.totals + others.totals,
+            n_rows=self.n_rows + others.n_rows,
+        )
 
     def take_away(self, others: "PathCounts", rows: str) -> "PathCounts":
         """The counts of these rows without others that are among them; ``rows`` is what they are called."""

@@ -86,13 +86,13 @@ def say_unclear(interval: tuple[float, float] | None) -> str:
     """That it does, in words."""
     low, high = interval or (0.0, 0.0)
     return (
-        f"these rows do not say which group is favoured: the interval of the original model's discrimination, "
+        "these rows do not say which group is favoured by the original model: the interval of its discrimination, "
         f"{low:.4f} to {high:.4f}, contains 0"
     )
 
 
 class Limited(Protocol):
-    """A step with the limits of its discrimination."""
+    """A step with the limits of its discrimination, or of its ratio."""
 
     @property
     def directed(self) -> bool: ...
@@ -103,9 +103,10 @@ class Limited(Protocol):
 
 
 def say_limits(chosen: Limited, *, digits: int) -> str:
-    """The limits of a discrimination, after its value."""
-    if chosen.upper is None:
-        return ""
-    if chosen.lower is None or not chosen.directed:
-        return f", at most {chosen.upper:.{digits}f}"
-    return f", from {chosen.lower:.{digits}f} to {chosen.upper:.{digits}f}"
+    """The limits of a discrimination or a ratio, after its value."""
+    lower, upper = chosen.lower, chosen.upper
+    if upper is None:
+        return "" if lower is None else f", at least {lower:.{digits}f}"
+    if lower is None or not chosen.directed:
+        return f", at most {upper:.{digits}f}"
+    return f", from {lower:.{digits}f} to {upper:.{digits}f}"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from eifffel.intervals import CONFIDENCE
 from eifffel.rows.hashing import RowHashes
 from eifffel.selection.bounds import BOTH, Bounds
-from eifffel.selection.judgement import is_unclear, say_unclear
+from eifffel.selection.judgement import is_unclear, say_limits, say_unclear
 from eifffel.selection.objective import Objective
 from eifffel.selection.shortfall import Shortfall, say_shortfall
 
@@ -75,8 +75,10 @@ class Selection:
     original : tuple of two floats, or None
         The same of the original model, on the same rows.
     lower, upper : float or None
-        With ``confidence``, the limits of the discrimination at this step that its tests have; of several differences,
-        those between which each of them is. With ``sides="upper"`` there is no lower one.
+        With ``confidence``, the limits at this step, at the level of the tests, of what is bounded: of the
+        discrimination, or of the ratio of the unprivileged group's rate to the privileged one's. Of several
+        differences, the limits between which each of them is; of several ratios, the lower limit of all. With
+        ``sides="upper"`` a difference has no lower one, and a ratio no upper one.
     objective_value, objective_drop : float
         Of what ``alpha`` limits: how accurate or how dear decisions are, and by how much worse than at step 0.
     path : str
@@ -194,10 +196,11 @@ class Selection:
 
     def __str__(self) -> str:
         level = f"{100 * (CONFIDENCE if self.confidence is None else self.confidence):g}%"
+        sure = f"{say_limits(self, digits=4)} with {level} confidence" if self.confidence is not None else ""
         more = [
-            None if self.ratio is None else f"ratio {self.rate_ratio:.4f}",
             None if self.interval is None else f"{level} interval {self.interval[0]:.4f} to {self.interval[1]:.4f}",
-            None if self.sides == BOTH or self.upper is None else f"at most {self.upper:.4f} with {level} confidence",
+            None if self.ratio is None else f"ratio {self.rate_ratio:.4f}{sure}",
+            None if self.sides == BOTH or self.upper is None else sure.removeprefix(", "),
         ]
         measured = "; ".join(filter(None, more))
         first, second = self.pair
@@ -223,8 +226,8 @@ class Selection:
 
     @property
     def rows_needed(self) -> dict[str, int]:
-        """About how many rows of whom would certify the bound four times in five; empty where it is met, or where more
-        rows would not help."""
+        """About how many rows to choose on, of whom, would certify the bound four times in five; empty where it is
+        met, or where these rows do not say it."""
         return {} if self.shortfall is None else self.shortfall.rows_needed
 
     @property

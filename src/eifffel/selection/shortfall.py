@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import norm
 
 from eifffel.constraints import Constraint
-from eifffel.exceptions import Message, Part, parameter
-from eifffel.intervals import difference_limit, ratio_limit
+from eifffel.exceptions import Message, Part, parameter, wording
+from eifffel.intervals import difference_limit, ratio_limit, ratio_lower_limit
 from eifffel.selection.bounds import BOTH, Bounds, name_looser
 from eifffel.selection.certify import find_nearest, walk_from_ends
 from eifffel.selection.counts import PathCounts
@@ -17,8 +17,10 @@ from eifffel.selection.objective import Objective, name_loss
 
 # How often so many rows as are said to be needed would do.
 POWER = 0.8
-# More rows of a group than this are no advice.
-MOST_ROWS = 1e9
+# More than so many times the rows that there are is no advice.
+MOST_OF_ROWS = 100
+# A group has few rows where the error of its rate is at least this share of the variance of a difference.
+LARGE_SHARE = 0.75
 # By how many draws it is found how often all tests pass at once, and of how many steps one of them would do.
 DRAWS, MOST_STEPS = 1000, 20
 
@@ -34,9 +36,9 @@ class Shortfall:
     kind : str
         ``"alpha"``: steps are certified, and each costs more than ``alpha``. ``"blocked"``: the nearest step would be
         by itself, and tests end before they come to it. ``"absent"``: of somebody who is bounded there are no rows that
-        could certify anything. ``"rows"``: more rows would do. Else the nearest step is not within the bound on these
-        rows. ``"unclear"``: which may be chance, so that they do not say how many would do. ``"beyond"``: beyond
-        chance, and more would hardly help.
+        could certify anything. ``"rows"``: so many rows would do. ``"unclear"``: more rows may help, and these do not
+        say how many. ``"beyond"``: no step is within the bound on these rows, beyond chance, and more would hardly
+        help.
     steps : tuple of two ints
         The first and the last certified step; or the nearest step, and the one at which tests end; or twice the nearest
         step.
@@ -54,6 +56,8 @@ class Shortfall:
     few_rows : dict of ints
         How many rows groups have that keep the bound from being certified because these are few, and that could be left
         out of it.
+    min_group_rows : int
+        What leaves them out of it; 0 where there are none.
     absent : tuple of str
         The sides that have no rows among those that certify.
     """
@@ -67,27 +71,34 @@ class Shortfall:
     rows_needed: dict[str, int]
     n_rows: dict[str, int]
     few_rows: dict[str, int]
+    min_group_rows: int = 0
     absent: tuple[str, ...] = ()
 
 
 def find_shortfall(
-    counts: PathCounts, searched: PathCounts | None, certified: np.ndarray, nearest: int, bounds: Bounds
+    counts: PathCounts,
+    searched: PathCounts | None,
+    certified: np.ndarray,
+    allowed: np.ndarray,
+    nearest: int,
+    bounds: Bounds,
 ) -> Shortfall:
     """Why no step was chosen, where ``certified`` says which keep the bound, and ``nearest`` is the next to do so.
 
-    ``searched`` are further rows, without a part in that; numbers of rows are of both together.
+    Only steps that are ``allowed`` could have been chosen. ``searched`` are further rows, without a part in that;
+    numbers of rows are of both together.
     """
     constraint = counts.constraint
     here = _Sides.at(counts, [nearest], bounds)
-    n_all = here.n_rows.copy()
-    if searched is not None:
-        n_all += constraint.count_sides(searched.totals)
+    everybody = counts if searched is None else counts.put_together(searched)
+    n_all = constraint.count_sides(everybody.totals).astype(float)
+    fewest = np.minimum(n_all, constraint.fewest)
     kind, steps, needed = ROWS, (nearest, nearest), here.n_rows
     few: np.ndarray = np.zeros(0, np.intp)
     direction: int | None = None  # of the pairs of sides
     absent = np.flatnonzero(constraint.kept & (here.n_rows == 0))
     if len(absent):
-        kind, few = ABSENT, find_few(np.append(absent, here.find_in_the_way(constraint)), n_all, constraint)
+        kind, few = ABSENT, find_few(np.append(absent, here.find_in_the_way(constraint)), fewest, constraint)
     elif certified.any():
         first, last = np.flatnonzero(certified)[[0, -1]].tolist()
         kind, steps = ALPHA, (first, last)
@@ -98,15 +109,17 @@ def find_shortfall(
         kind, steps = BLOCKED, (nearest, end)
         here = _Sides.at(counts, [end], bounds)
     else:
-        few = find_few(here.find_in_the_way(constraint), n_all, constraint)
-        found = _Sides.at(counts, _steps_to_certify(counts, nearest, bounds), bounds).find_needed()
-        if found is None:
-            kind = BEYOND if here.beyond_chance(int(np.argmax(here.excess[0]))) else UNCLEAR
+        few = find_few(here.find_in_the_way(constraint), fewest, constraint)
+        likely = _Sides.at(everybody, _steps_to_certify(counts, everybody, allowed, nearest, bounds), bounds)
+        found = replace(likely, n_rows=here.n_rows).find_needed()
+        if found is None or (found > MOST_OF_ROWS * np.maximum(here.n_rows, 1)).any():
+            kind = BEYOND if likely.beyond_chance() else UNCLEAR
         else:
             needed = found
     if direction is None:
-        by = here.excess[0] if kind in (UNCLEAR, BEYOND) else here.limit(here.n_rows)[0]
-        direction = int(np.argmax(by))
+        # Of a ratio the one that is the smallest, whose value selections show.
+        by = here.excess[0] if bounds.ratio is None else -here.ratios[0]
+        direction = int(np.argmax(by if kind in (UNCLEAR, BEYOND) else here.limit(here.n_rows)[0]))
     value, limit = (np.nan, np.nan) if kind == ABSENT else here.measure(direction)
     high, low = here.pairs[direction]
     if constraint.directed and direction and bounds.ratio is None:  # it is the lower limit that is beyond
@@ -124,6 +137,7 @@ def find_shortfall(
         rows_needed={names[side]: _round_up(factor[side] * n_all[side]) for side in grown},
         n_rows={names[side]: int(n_all[side]) for side in grown},
         few_rows={names[side]: int(n_all[side]) for side in few.tolist()},
+        min_group_rows=int(fewest[few].max(initial=-1)) + 1,
         absent=tuple(names[side] for side in absent.tolist()),
     )
 
@@ -140,17 +154,22 @@ def find_few(in_the_way: np.ndarray, n_rows: np.ndarray, constraint: Constraint)
     return np.flatnonzero(few) if can else np.zeros(0, np.intp)
 
 
-def _steps_to_certify(counts: PathCounts, nearest: int, bounds: Bounds) -> list[int]:
+def _steps_to_certify(
+    counts: PathCounts, everybody: PathCounts, allowed: np.ndarray, nearest: int, bounds: Bounds
+) -> list[int]:
     """The steps of which one would have to be certified on more rows.
 
-    Of several differences the one at which tests start, of one bound in one direction the nearest. In both directions
-    any may come to be certified that walks come by, and that is within the bound on these rows.
+    Of several differences the one with the smallest limits on ``everybody``, at which tests would start. Of one bound
+    in one direction the nearest. In both directions any may come to be certified that is allowed, that walks come by,
+    and that is within the bound on these rows.
     """
-    if counts.constraint.several or bounds.sides != BOTH:
+    if counts.constraint.several:
+        return [int(np.argmin(np.where(allowed, bounds.measure_excess(everybody), np.inf)))]
+    if bounds.sides != BOTH:
         return [nearest]
     every = _Sides.at(counts, np.arange(len(counts.favorable)), bounds)
     passed_by = np.isfinite(find_nearest(counts, bounds, None))
-    within = np.flatnonzero((every.excess < 0).all(axis=1) & passed_by)
+    within = np.flatnonzero((every.excess < 0).all(axis=1) & passed_by & allowed)
     some = within[np.linspace(0, len(within) - 1, min(len(within), MOST_STEPS)).astype(np.intp)]
     return sorted({nearest, *some.tolist()}) if len(some) else [nearest]
 
@@ -170,6 +189,10 @@ class Chosen(Protocol):
     def objective(self) -> Objective: ...
 
 
+# The rows of which more are asked for; on the command line, what decides how many of a table's they are.
+MORE_ROWS = "give more rows to choose on" + wording("more_rows", "")
+
+
 def say_shortfall(chosen: Chosen, *, name_options: bool = True) -> Message:
     """A shortfall in words: the same in a warning, on a page and in a terminal.
 
@@ -177,47 +200,47 @@ def say_shortfall(chosen: Chosen, *, name_options: bool = True) -> Message:
     """
     short = chosen.shortfall
     assert short is not None
-    return Message(Part(_say_why(chosen, short))) + _say_few_rows(short, name_options)
+    return _say_why(chosen, short) + _say_few_rows(short, name_options)
 
 
-def _say_why(chosen: Chosen, short: Shortfall) -> str:
+def _say_why(chosen: Chosen, short: Shortfall) -> Message:
     bound = name_looser(chosen.ratio)
     first, last = short.steps
     if short.kind == ALPHA:
         upto = "on" if short.at_the_end else f"to {last}"
         return (
             f"steps from {first} {upto} are certified, and on the {chosen.accuracy_rows} each of them has a "
-            f"{name_loss(chosen.objective)} of more than alpha. Allow a larger alpha or a {bound}, or give more "
-            "rows to choose on"
+            f"{name_loss(chosen.objective)} of more than alpha. Allow a larger alpha or a {bound}, or " + MORE_ROWS
         )
     between = "" if chosen.directed else " between {} and {}".format(*short.pair)
     what = "discrimination" if chosen.ratio is None else "ratio"
-    value, limit = ("not known" if number is None else f"{number:.4g}" for number in (short.value, short.limit))
+    value, limit = (
+        "not known" if number is None or np.isnan(number) else f"{number:.4g}" for number in (short.value, short.limit)
+    )
     if short.kind == BLOCKED:
         return (
-            f"step {first} would be certified by itself, but tests go from step to step, and end at step {last}, "
-            f"before they come to it: its {what} is {value} there, and may be {limit}. Allow a {bound}, or give more "
-            "rows to choose on"
+            f"step {first} would be certified by itself, but tests go from step to step, and end before they come to "
+            f"it, at step {last}, of which the {what} is {value} with a limit of {limit}. Allow a {bound}, or "
+            + MORE_ROWS
         )
     if short.kind == ABSENT:
         of = _join_words([f"group {name!r}" for name in short.absent])
-        return (
-            f"of {of} there is nobody among the rows that certify steps. Give more rows of it, or put it together with "
-            "another"
-        )
+        return f"of {of} there is nobody among the rows that certify steps. Put groups together, or " + MORE_ROWS
     step = "the last step" if short.at_the_end else f"step {last}, the nearest,"
-    if short.kind in (BEYOND, UNCLEAR):
-        so = "so that more rows would hardly help"
-        if short.kind == UNCLEAR:
-            so = "which may be chance: more rows may help, and these do not say how many"
-        why = f"its {what} is {value}{between}, {so}"
-    else:
-        wanted = [
-            f"{needed:,} rows of group {name!r} (there are {short.n_rows[name]:,})"
-            for name, needed in short.rows_needed.items()
-        ]
-        why = f"about {_join_words(wanted)} would be needed, to succeed four times in five"
-    return f"not even {step} can be certified; {why}. Allow a {bound}, or less confidence"
+    not_even = f"not even {step} can be certified: its {what} is {value}{between} on these rows"
+    if short.kind == BEYOND:
+        so = "no step is within the bound, and more rows would hardly help"
+        return Message(Part(f"{not_even}, {so}. Allow a {bound}"))
+    if short.kind == UNCLEAR:
+        return not_even + f"; more rows may help, but these do not say how many. Allow a {bound}, or " + MORE_ROWS
+    wanted = [
+        f"{needed:,} rows of group {name!r} (there are {short.n_rows[name]:,})"
+        for name, needed in short.rows_needed.items()
+    ]
+    return (
+        f"not even {step} can be certified; about {_join_words(wanted)} would be needed to choose on, to succeed four "
+        f"times in five. Allow a {bound} or less confidence, or " + MORE_ROWS
+    )
 
 
 def _say_few_rows(short: Shortfall, name_options: bool) -> str:
@@ -225,12 +248,9 @@ def _say_few_rows(short: Shortfall, name_options: bool) -> str:
     if not short.few_rows:
         return ""
     groups = _join_words([f"{name!r} ({n:,} rows)" for name, n in short.few_rows.items()])
-    least = max(short.few_rows.values()) + 1
-    leave_out = f"fewer than {least:,} rows out of the bound"
-    if name_options:
-        leave_out = "few rows out of the bound with " + parameter("min_group_rows") + f"={least}"
+    option = " with " + parameter("min_group_rows") + f"={short.min_group_rows}" if name_options else ""
     has = "have" if len(short.few_rows) > 1 else "has"
-    return "; or leave groups of " + leave_out + f": {groups} {has} too few for it"
+    return "; or leave groups of few rows out of the bound" + option + f": {groups} {has} too few for it"
 
 
 def _join_words(words: list[str]) -> str:
@@ -272,19 +292,33 @@ class _Sides:
         """The variance of each rate, of one row."""
         return self.rates * (1 - self.rates)
 
-    def beyond_chance(self, pair: int) -> bool:
-        """Whether a difference exceeds the bound at the first step by more than its error."""
-        high, low = (self._errors[0] / np.maximum(self.n_rows, 1))[self.pairs[pair]]
-        spread = np.sqrt(self.factor**2 * high + low)
-        return bool(self.excess[0, pair] >= norm.ppf(self.bounds.level) * spread)
-
-    def limit(self, n_rows: np.ndarray, ratio: float | None = None) -> np.ndarray:
-        """The upper limit of what each difference is in excess of the bound, if sides had so many rows."""
+    @property
+    def ratios(self) -> np.ndarray:
+        """The ratio of the second rate of each pair to the first, shape (n_steps, n_pairs); infinite if that is 0."""
         high, low = self.pairs.T
-        given = (self.rates[:, high] * n_rows[high], n_rows[high], self.rates[:, low] * n_rows[low], n_rows[low])
-        level = self.bounds.level
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.nan_to_num(self.rates[:, low] / self.rates[:, high], nan=np.inf, posinf=np.inf)
+
+    def _spread(self) -> np.ndarray:
+        """The standard error of each difference, shape (n_steps, n_pairs)."""
+        high, low = self.pairs.T
+        variance = self._errors / np.maximum(self.n_rows, 1)
+        return np.sqrt(self.factor**2 * variance[:, high] + variance[:, low])
+
+    def beyond_chance(self) -> bool:
+        """Whether at each step some difference exceeds the bound by more than its error."""
+        return bool((self.excess >= norm.ppf(self.bounds.level) * self._spread()).any(axis=1).all())
+
+    def _counts(self, n_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """The favourable and all rows of the first and of the second side of each pair, if sides had so many."""
+        high, low = self.pairs.T
+        return self.rates[:, high] * n_rows[high], n_rows[high], self.rates[:, low] * n_rows[low], n_rows[low]
+
+    def limit(self, n_rows: np.ndarray) -> np.ndarray:
+        """The upper limit of what each difference is in excess of the bound, if sides had so many rows."""
+        given, level = self._counts(n_rows), self.bounds.level
         if self.bounds.ratio is not None:
-            found = ratio_limit(*given, ratio=self.bounds.ratio if ratio is None else ratio, confidence=level)
+            found = ratio_limit(*given, ratio=self.bounds.ratio, confidence=level)
         else:
             found = difference_limit(*given, confidence=level) - self.bounds.value
         return np.nan_to_num(found, nan=1.0)  # of a side without rows nothing is known
@@ -295,30 +329,35 @@ class _Sides:
         first = replace(self, rates=self.rates[:1])
         if self.bounds.ratio is None:
             return float(high - low), float(first.limit(self.n_rows)[0, pair] + self.bounds.value)
-        below, above = 0.0, 1.0
-        while above - below > 1e-6:
-            middle = (below + above) / 2
-            certified = first.limit(self.n_rows, middle)[0, pair] <= 0
-            below, above = (middle, above) if certified else (below, middle)
-        return float(low / high) if high > 0 else np.nan, below
+        at_least = ratio_lower_limit(*first._counts(self.n_rows), confidence=self.bounds.level)
+        return float(low / high) if high > 0 else np.nan, float(np.nan_to_num(at_least[0, pair]))
 
     def find_in_the_way(self, constraint: Constraint) -> np.ndarray:
-        """Sides of so few rows that each alone keeps the bound from being certified at the first step.
+        """Sides of so few rows that these keep the bound from being certified at the first step.
 
-        Those whose rate errs by more than the bound; else the smallest side, if all others keep it.
+        Those whose rate errs by more than the bound. Else those whose errors are most of those of differences that are
+        not certified, and may be chance; if all differences between others are.
         """
-        candidates = np.flatnonzero(constraint.optional & (self.n_rows > 0))
-        if not len(candidates):
-            return candidates
-        errors = norm.ppf(self.bounds.level) * np.sqrt(self._errors[0, candidates] / self.n_rows[candidates])
+        candidates = constraint.optional & (self.n_rows > 0)
+        # Agresti and Coull's rates, for one of 0 is not known without error.
+        rates = (self.rates[0] * self.n_rows + 2) / (self.n_rows + 4)
+        variance = rates * (1 - rates) / (self.n_rows + 4)
         room = self.bounds.epsilon
         if room is None:
-            room = (1 - self.factor) * float(self.rates[0, candidates].max())
-        if (errors > room).any():
-            return candidates[errors > room]
-        smallest = candidates[[int(np.argmin(self.n_rows[candidates]))]]
-        others = ~np.isin(self.pairs, smallest).any(axis=1)
-        return smallest if (self.limit(self.n_rows)[0, others] <= 0).all() else smallest[:0]
+            room = (1 - self.factor) * float(self.rates[0, constraint.kept].max())
+        unknown = candidates & (norm.ppf(self.bounds.level) * np.sqrt(variance) > room)
+        if unknown.any():
+            return np.flatnonzero(unknown)
+        high, low = self.pairs.T
+        of_high, of_low = self.factor**2 * variance[high], variance[low]
+        failed = self.limit(self.n_rows)[0] > 0
+        by_chance = failed & (self.excess[0] < norm.ppf(self.bounds.level) * np.sqrt(of_high + of_low))
+        few = np.zeros(len(candidates), bool)
+        for own, other, side in ((of_high, of_low, high), (of_low, of_high, low)):
+            few[side[by_chance & (own >= LARGE_SHARE * (own + other))]] = True
+        few &= candidates
+        between_others = ~few[high] & ~few[low]
+        return np.flatnonzero(few if not failed[between_others].any() else False)
 
     def find_needed(self) -> np.ndarray | None:
         """About how many rows of each side would do, four times in five; ``None`` if more would hardly help."""
@@ -359,7 +398,7 @@ class _Sides:
         low = high = 1.0
         while not does(high):
             low, high = high, 2 * high
-            if grow(high).max() > MOST_ROWS:
+            if (grow(high) > MOST_OF_ROWS * np.maximum(self.n_rows, 1)).any():
                 return None
         while high - low > 0.01 * high:
             middle = (low + high) / 2

@@ -30,6 +30,7 @@ from eifffel.selection.shortfall import Chosen, say_shortfall
 # What the verdict of a report can be beside a judgement: no step kept the bound where the step was chosen; nothing is
 # left to compare; there is no bound.
 NOT_MET, UNJUDGED, MEASURED = "not_met", "unjudged", "measured"
+UNMET = "The bound is not met"
 # What stands before the heading of a report.
 MARKS = {WITHIN: "✓ ", OUTSIDE: "✗ ", OVERSHOOTS: "! ", NOT_MET: "✗ ", UNJUDGED: "! ", MEASURED: ""}
 
@@ -37,6 +38,12 @@ MARKS = {WITHIN: "✓ ", OUTSIDE: "✗ ", OVERSHOOTS: "! ", NOT_MET: "✗ ", UNJ
 SEEN = "Leaves were scored by these rows, or by some of them, so that they say little of other people."
 # Said of rows that a step was chosen on.
 CHOSE = "The step was chosen on these rows, or on some of them, so that the bound kept there says little of others."
+
+# Said where the reason that a bound is not met is not.
+REASON_NOT_SHOWN = (
+    "; the reason is not shown, for it would describe fewer than ten people. Give more rows to choose on, or leave "
+    "groups of few rows out of the bound"
+)
 
 # By how much accuracy must exceed that of one decision for all.
 LITTLE = 0.03
@@ -48,9 +55,10 @@ class Verdict:
 
     Attributes
     ----------
-    kind : {"within", "outside", "overshoots"}
+    kind : {"within", "outside", "overshoots", "not_met"}
         Where the discrimination is. With ``sides="upper"`` a step overshoots if it keeps the bound, and favours the
-        other group beyond it.
+        other group beyond it. ``"not_met"`` is wherever it is, of a step that did not meet the bound where it was
+        chosen.
     holds : bool
         Whether the discrimination measured is within the bound, in the directions that were asked for.
     certain : bool
@@ -144,7 +152,7 @@ def say_verdict(
     if accuracy is not None:
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     return Verdict(
-        kind=judged.kind,
+        kind=judged.kind if selection.met else NOT_MET,
         holds=judged.holds,
         certain=judged.certain,
         step=step,
@@ -155,7 +163,7 @@ def say_verdict(
         accuracy=accuracy,
         rows=counts.rows,
         n_rows=n_rows,
-        heading=judged.heading,
+        heading=judged.heading if selection.met else UNMET,
         sentence=" ".join([*sentences, _say_choice(selection)]) + _say_known(seen=seen, chose=chose),
     )
 
@@ -184,11 +192,17 @@ def _say_known(*, seen: bool, chose: bool) -> str:
 def _say_choice(selection: Selection) -> str:
     """What was measured when the step was chosen, and where."""
     sure = "" if selection.confidence is None else f" with {100 * selection.confidence:.4g}% confidence"
-    upper = f"{say_limits(selection, digits=4)}," if selection.upper is not None else ""
+    found = f"discrimination {selection.discrimination:.4f}"
+    if selection.ratio is not None:
+        found += f", a ratio of {selection.rate_ratio:.4f}"
+    found += f"{say_limits(selection, digits=4)}," if selection.confidence is not None else ""
     same = selection.accuracy_rows == selection.discrimination_rows
+    where = f"on {selection.n_discrimination_rows:,} {selection.discrimination_rows}"
+    how = f"The step was chosen{sure} {where}, with"
+    if not selection.met:
+        how = f"NOT MET: no step kept the bound{sure} {where}; this is the nearest, with"
     return (
-        f"The step was chosen{sure} on {selection.n_discrimination_rows:,} {selection.discrimination_rows}, with "
-        f"discrimination {selection.discrimination:.4f}{upper} and accuracy {selection.accuracy:.4f} "
+        f"{how} {found} and accuracy {selection.accuracy:.4f} "
         f"{'there' if same else f'on the {selection.accuracy_rows}'}."
     )
 
@@ -215,6 +229,8 @@ class PublicChoice(Chosen, Limited, Protocol):
     def confidence(self) -> float | None: ...
     @property
     def discrimination(self) -> float | None: ...
+    @property
+    def rate_ratio(self) -> float | None: ...
     @property
     def sides(self) -> str: ...
     @property
@@ -372,7 +388,7 @@ def say_public_verdict(facts: PublicFacts, epsilon: float | None, ratio: float |
         kind, holds, certain, heading = judged.kind, judged.holds, judged.certain, judged.heading
         sentence = f"{found}, {judged.clause}.{_say_public_choice(choice, holds=judged.holds)}{rest}"
     if chosen is False:
-        kind, heading = NOT_MET, "The bound is not met"
+        kind, heading = NOT_MET, UNMET
     return PublicVerdict(kind, epsilon, ratio, holds, chosen, certain, f"{MARKS[kind]}{heading}", sentence)
 
 
@@ -475,7 +491,10 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
             f" A group has fewer than ten of the {choice.discrimination_rows} on which the step was chosen, and "
             "it is not shown whether the bound was met there."
         )
-    where, value = f"{choice.n_discrimination_rows:,} {choice.discrimination_rows}", choice.discrimination
+    where = f"{choice.n_discrimination_rows:,} {choice.discrimination_rows}"
+    value = "not known" if choice.discrimination is None else f"{choice.discrimination:.3f}"
+    if choice.ratio is not None:
+        value = "not known" if choice.rate_ratio is None else f"{choice.rate_ratio:.3f}"
     sure = choice.confidence
     if not choice.met:
         loss = name_loss(choice.objective)
@@ -485,10 +504,11 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
         short = choice.shortfall
         if short is not None and short.steps == (choice.step, choice.step):  # what it says is of the step chosen
             return f"{unmet}: {say_shortfall(choice, name_options=False)}."
-        why = "" if sure is None else "; the reason is not shown, for it would describe fewer than ten people"
+        why = "" if sure is None else REASON_NOT_SHOWN
         if short is not None:
             why = f": {say_shortfall(choice, name_options=False)}"
-        return f"{unmet}; this is the nearest, {value:.3f} there{why}."
+        what = "with a difference of" if choice.ratio is None else "with a ratio of"
+        return f"{unmet}; this is the nearest, {what} {value} there{why}."
     if sure is not None:
         one_way = choice.sides != BOTH
         kept = "no difference is larger than the bound"
@@ -499,10 +519,10 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
             kept = "the ratio is at least the bound"
             if one_way:
                 kept = "the rate of the unprivileged group is at least the bound times that of the privileged one"
-        it = "it" if choice.ratio is None and choice.directed else "the largest difference"
+        it = "it" if choice.directed else "the largest difference" if choice.ratio is None else "the smallest ratio"
         return (
             f" The step was chosen on {where} so that, with {100 * sure:g}% confidence, {kept} for people drawn like "
-            f"them; {it} was {value:.3f} there{say_limits(choice, digits=3)}."
+            f"them; {it} was {value} there{say_limits(choice, digits=3)}."
             + (f" That {RESTS_ON_WORD}." if choice.trained is None else "")
         )
-    return "" if holds else f" It was met on {where} on which the step was chosen ({value:.3f} there)."
+    return "" if holds else f" It was met on {where} on which the step was chosen ({value} there)."

@@ -116,7 +116,10 @@ def check_constraint(constraint: Any) -> None:
     refuse_unless(is_array(family, "i", 1) and is_array(reference, "b", 1) and is_array(kept, "b", 1), what)
     names = state.get("names")
     refuse_unless(isinstance(names, tuple) and all(isinstance(name, str) for name in names), what)
-    refuse_unless(len(members) == len(family) == len(reference) == len(kept) == len(names), what)
+    refuse_unless(is_array(state.get("fewest"), "i", 1), what)
+    refuse_unless(
+        len(members) == len(family) == len(reference) == len(kept) == len(names) == len(state["fewest"]), what
+    )
     refuse_unless(is_integer(state.get("min_rows"), 0), what)
 
 
@@ -201,7 +204,7 @@ def check_shortfall(shortfall: Any) -> None:
     )
     for rows in (state["rows_needed"], state["n_rows"], state["few_rows"]):
         refuse_unless(isinstance(rows, dict) and all(is_integer(n, 0) for n in rows.values()), what)
-    refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]), what)
+    refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]) and is_integer(state["min_group_rows"], 0), what)
 
 
 def check_selection(selection: Any) -> None:
