@@ -192,3 +192,18 @@ def test_in_words():
         ": its ratio is 0.6 between c and a on these rows, no step is within the bound, and more rows would hardly"
         in said
     )
+
+
+@pytest.mark.parametrize(("epsilon", "kind"), [(0.1, "unclear"), (0.06, "rows")])
+def test_where_chance_alone_kept_rows_from_certifying_a_step(epsilon, kind):
+    """Rates among all rows are alike, and so many that certify would mostly do; these did not."""
+    short = find(make([900] * 3, [0.3, 0.41, 0.3]), make([20_000] * 3, [0.3] * 3), epsilon=epsilon)
+    assert short.kind == kind
+    assert all(needed > short.n_rows[name] for name, needed in short.rows_needed.items())
+    assert bool(short.rows_needed) == (kind == "rows")
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 0.1}, {"ratio": 0.8}])
+def test_more_than_a_hundred_times_the_rows_is_no_advice(asked):
+    rates = [0.3, 0.399] if "epsilon" in asked else [0.241, 0.3]
+    assert find(make([1000, 1000], rates), **asked).kind == "unclear"

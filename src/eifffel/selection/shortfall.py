@@ -112,8 +112,10 @@ def find_shortfall(
         few = find_few(here.find_in_the_way(constraint), fewest, constraint)
         likely = _Sides.at(everybody, _steps_to_certify(counts, everybody, allowed, nearest, bounds), bounds)
         found = replace(likely, n_rows=here.n_rows).find_needed()
-        if found is None or (found > MOST_OF_ROWS * np.maximum(here.n_rows, 1)).any():
+        if found is None:
             kind = BEYOND if likely.beyond_chance() else UNCLEAR
+        elif (found > MOST_OF_ROWS * np.maximum(here.n_rows, 1)).any() or (found <= here.n_rows).all():
+            kind = UNCLEAR  # far too many; or as many, which by chance were not enough
         else:
             needed = found
     if direction is None:
@@ -375,7 +377,9 @@ class _Sides:
             needed[pair] = np.maximum(needed[pair], grown)
         # All must pass at once: the more there are, the surer must each be.
         more, short = replace(self, n_rows=needed), needed > self.n_rows
-        ways = [more._raise_fewest, lambda factor: needed * factor, lambda factor: np.where(short, factor, 1) * needed]
+        ways = [more._raise_fewest, lambda factor: needed * factor]
+        if short.any():
+            ways.append(lambda factor: np.where(short, factor, 1) * needed)
         grown_by_way = [grown for grown in map(more._grow, ways) if grown is not None]
         return min(grown_by_way, key=np.sum) if grown_by_way else None
 
