@@ -150,6 +150,11 @@ def test_too_few_rows_are_said_to_be_too_few(folder):
     assert why in " ".join(done.stderr.split())
     shown = run("path", "model.skops", "others.csv", *bounds, cwd=folder).stdout
     assert f"--epsilon=0.01 is not met: {why}" in " ".join(shown.split())
+    # Whichever rows are within it, nobody has certified it; they may be judged by another bound.
+    audited = run("audit", "other.skops", "people.csv", cwd=folder)
+    assert "✗ The bound is not met" in audited.stdout
+    assert audited.returncode == 3
+    assert run("audit", "other.skops", "people.csv", "--epsilon", "0.9", cwd=folder).returncode == 0
 
 
 def test_in_one_direction_alone_fewer_rows_will_do(folder):

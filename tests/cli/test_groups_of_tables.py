@@ -298,6 +298,14 @@ def test_no_step_is_chosen_by_few_people(few):
         "who are not described; give "
         "more rows of it, put groups together, or take a larger --selection-size"
     )
+    # Half of them find a step, and the other half certifies it.
+    frame.loc[:59, "sex"], frame.loc[60:119, "sex"] = "f", "g"
+    frame.to_csv(few / "parts.csv", index=False)
+    halves = ("fit", "parts.csv", *words[2:], "--min-group-rows", "10", "--quiet")
+    assert run(*halves, "--out", "three.skops", cwd=few).returncode in (0, 3)
+    said = error_of(run(*halves, "--confidence", "0.9", "--out", "never.skops", cwd=few))
+    assert re.match("[fg] has fewer than ten of the selection rows (searched|kept apart), and no step is chosen", said)
+    assert said.endswith("or take a larger --selection-size or --min-group-rows")
     # Enough to choose by, and too few to judge by.
     more = ("--selection-size", "0.4", "--report", "few.json", "--out", "few.skops")
     done = run(*words, *more, cwd=few)

@@ -198,6 +198,16 @@ def test_groups_of_fewer_than_ten_people_are_named_and_not_described():
     assert "race z" in made.verdict.sentence
 
 
+def test_without_a_group_that_is_bounded_and_hidden_there_is_no_tradeoff():
+    """Without it other bounds would seem to be met than are."""
+    clf, made = make(min_group_rows=2)
+    assert "race z" not in clf.selection_.left_out
+    assert made.path is None
+    assert "race z" in render_markdown(made)
+    assert "Drag the bound" not in render_html(made)
+    assert "Drag the bound" in render_html(make()[1])
+
+
 def test_a_rate_of_fewer_than_ten_people_is_not_shown():
     rows, labels, groups = NEW
     part = np.r_[np.flatnonzero(groups["race"] != "y"), np.flatnonzero((groups["race"] == "y") & (labels == 0))[:60]]

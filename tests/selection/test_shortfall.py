@@ -1,5 +1,6 @@
 """Where a bound is not certified, the rows that are said to be needed are about those that would do."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -207,3 +208,23 @@ def test_where_chance_alone_kept_rows_from_certifying_a_step(epsilon, kind):
 def test_more_than_a_hundred_times_the_rows_is_no_advice(asked):
     rates = [0.3, 0.399] if "epsilon" in asked else [0.241, 0.3]
     assert find(make([1000, 1000], rates), **asked).kind == "unclear"
+
+
+def test_what_leaves_a_group_out_is_what_its_fewest_rows_are_compared_with():
+    """Of scoring and selection rows a group has the fewer in the former; the words count the latter."""
+    counts = make([255, 8000, 9000], [0.3, 0.31, 0.29])
+    constraint = counts.constraint.on_rows(np.array([[170], [5000], [9000]]), counts.totals, rows="rows")
+    short = find(replace(counts, constraint=constraint), epsilon=0.06)
+    assert (short.few_rows, short.min_group_rows) == ({"a": 255}, 171)
+    chosen = SimpleNamespace(shortfall=short, ratio=None, directed=False)
+    assert "out of the bound with min_group_rows=171: 'a' (255 rows) has too few for it" in say_shortfall(chosen)
+    assert "out of the bound: 'a' (255 rows) has too few" in say_shortfall(chosen, name_options=False)
+    assert (counts.constraint.on_rows(np.array([[170], [5000], [9000]]), rows="rows").fewest == [170, 5000, 9000]).all()
+    left = replace(constraint, min_rows=171).on_rows(np.array([[170], [5000], [9000]]), counts.totals, rows="rows")
+    assert left.left_out == ("a",)
+
+
+def test_a_group_is_not_called_too_small_for_being_the_smallest():
+    """Its rate differs by more than the bound, and it has a fifth of all rows."""
+    assert find(make([996, 2000, 2004], [0.4, 0.3, 0.3]), epsilon=0.1).few_rows == {}
+    assert find(make([30, 2000, 2004], [0.4, 0.3, 0.3]), epsilon=0.1).few_rows == {"a": 30}

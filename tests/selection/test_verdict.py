@@ -109,6 +109,25 @@ def test_a_bound_that_no_longer_holds_is_said_to_be_broken(path):
     assert (verdict.holds, verdict.certain, verdict.heading) == (False, True, "Outside the bound")
 
 
+@pytest.mark.filterwarnings("ignore::eifffel.ConstraintNotMetWarning")
+@pytest.mark.parametrize("asked", [{"epsilon": 0.001}, {"ratio": 0.999}])
+def test_rows_within_a_bound_that_was_not_met_do_not_make_it_met(path, asked):
+    choice = path.select(confidence=0.95, **asked)
+    assert not choice.met
+    verdict = path.measure(X[4000:], y[4000:], s[4000:]).verdict(choice)
+    assert (verdict.kind, verdict.heading) == ("not_met", "The bound is not met")
+    text = str(verdict)
+    assert " NOT MET: no step kept the bound with 95% confidence on 2,000 selection rows; this is the nearest, " in text
+    assert "The step was chosen" not in text
+    limits = f"from {choice.lower:.4f} to {choice.upper:.4f}"
+    if "ratio" in asked:
+        assert f"a ratio of {choice.rate_ratio:.4f}, {limits}, and accuracy" in text
+        assert f"ratio {choice.rate_ratio:.4f}, {limits} with 95% confidence)" in str(choice)
+        assert choice.lower <= choice.rate_ratio <= 1 / choice.rate_ratio <= max(choice.upper, 1 / choice.lower)
+    else:
+        assert f"discrimination {choice.discrimination:.4f}, {limits}, and accuracy" in text
+
+
 def test_without_labels_there_is_no_accuracy(path):
     verdict = path.measure(X[4000:], None, s[4000:]).verdict(path.select(epsilon=0.05))
     assert verdict.accuracy is None
