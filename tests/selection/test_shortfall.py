@@ -228,3 +228,17 @@ def test_a_group_is_not_called_too_small_for_being_the_smallest():
     """Its rate differs by more than the bound, and it has a fifth of all rows."""
     assert find(make([996, 2000, 2004], [0.4, 0.3, 0.3]), epsilon=0.1).few_rows == {}
     assert find(make([30, 2000, 2004], [0.4, 0.3, 0.3]), epsilon=0.1).few_rows == {"a": 30}
+
+
+def test_groups_without_which_another_step_would_do_are_named():
+    """The step that brings two small groups of one attribute within the bound breaks it for the other attribute."""
+    groups = read_groups({"sex": ["f", "m", "f", "m"], "race": ["w", "x", "y", "z"]})
+    sizes = {"w": 4000, "x": 3000, "y": 60, "z": 50}
+    totals = np.array([[sizes[race]] for _, race in groups])
+    first = [0.3 if race in "wx" else {"y": 0.24, "z": 0.36}[race] for _, race in groups]
+    second = [{"f": 0.2, "m": 0.4}[sex] if race in "wx" else 0.3 for sex, race in groups]
+    favorable = np.rint(totals * np.array([first, second])[..., None]).astype(int)
+    counts = PathCounts(favorable, totals, "selection rows", totals[:, 0], parity(groups))
+    short = find_shortfall(counts, None, *np.array([[0, 0], [1, 1]], bool), 1, Bounds(confidence=0.95, epsilon=0.08))
+    assert short.few_rows == {"race y": 120, "race z": 100}
+    assert short.min_group_rows == 121

@@ -150,8 +150,8 @@ def slider_data(path: Tradeoff) -> dict[str, Any]:
 def point_cells(point: Point, kind: str) -> dict[str, str]:
     """The cells of the page that a step fills, by their names; of the ``kind`` of bound are the limits."""
     selection = point.selection
-    limits = say_limits(selection, digits=4)
-    of_difference, of_ratio = (limits, "") if kind == "epsilon" else ("", limits)
+    of_difference = say_limits(selection, digits=4) if kind == "epsilon" else ""
+    of_ratio = say_limits(selection, digits=3) if kind == "ratio" else ""
     cells = {
         "changed_leaves": f"{point.changed_leaves:,}",
         "step": f"{point.step:,}",

@@ -19,10 +19,10 @@ from eifffel.selection.objective import Objective, name_loss
 POWER = 0.8
 # More than so many times the rows that there are is no advice.
 MOST_OF_ROWS = 100
-# A group has few rows where the error of its rate is at least this share of the variance of a difference.
-LARGE_SHARE = 0.75
-# By how many draws it is found how often all tests pass at once, and of how many steps one of them would do.
-DRAWS, MOST_STEPS = 1000, 20
+# A group is small that has at most this share of the rows of the largest that it is compared with.
+SMALL = 1 / 3
+# By how many draws it is found how often all tests pass at once, and of how many steps it is found which would do.
+DRAWS, MOST_STEPS = 1000, 40
 
 KINDS = ALPHA, BLOCKED, ABSENT, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "absent", "rows", "unclear", "beyond"
 
@@ -98,7 +98,7 @@ def find_shortfall(
     direction: int | None = None  # of the pairs of sides
     absent = np.flatnonzero(constraint.kept & (here.n_rows == 0))
     if len(absent):
-        kind, few = ABSENT, find_few(np.append(absent, here.find_in_the_way(constraint)), fewest, constraint)
+        kind, few = ABSENT, find_few(np.append(absent, here.find_in_the_way(constraint, fewest)), fewest, constraint)
     elif certified.any():
         first, last = np.flatnonzero(certified)[[0, -1]].tolist()
         kind, steps = ALPHA, (first, last)
@@ -109,8 +109,10 @@ def find_shortfall(
         kind, steps = BLOCKED, (nearest, end)
         here = _Sides.at(counts, [end], bounds)
     else:
-        few = find_few(here.find_in_the_way(constraint), fewest, constraint)
         likely = _Sides.at(everybody, _steps_to_certify(counts, everybody, allowed, nearest, bounds), bounds)
+        among = [nearest, *_spread_over(np.flatnonzero(allowed))]
+        of_all = replace(_Sides.at(everybody, among, bounds), n_rows=here.n_rows)
+        few = find_few(of_all.find_in_the_way(constraint, fewest), fewest, constraint)
         found = replace(likely, n_rows=here.n_rows).find_needed()
         if found is None:
             kind = BEYOND if likely.beyond_chance() else UNCLEAR
@@ -172,8 +174,13 @@ def _steps_to_certify(
     every = _Sides.at(counts, np.arange(len(counts.favorable)), bounds)
     passed_by = np.isfinite(find_nearest(counts, bounds, None))
     within = np.flatnonzero((every.excess < 0).all(axis=1) & passed_by & allowed)
-    some = within[np.linspace(0, len(within) - 1, min(len(within), MOST_STEPS)).astype(np.intp)]
-    return sorted({nearest, *some.tolist()}) if len(some) else [nearest]
+    return sorted({nearest, *_spread_over(within)})
+
+
+def _spread_over(steps: np.ndarray) -> list[int]:
+    """Some of these steps, from the first to the last."""
+    some: list[int] = steps[np.linspace(0, len(steps) - 1, min(len(steps), MOST_STEPS)).astype(np.intp)].tolist()
+    return some
 
 
 class Chosen(Protocol):
@@ -334,32 +341,32 @@ class _Sides:
         at_least = ratio_lower_limit(*first._counts(self.n_rows), confidence=self.bounds.level)
         return float(low / high) if high > 0 else np.nan, float(np.nan_to_num(at_least[0, pair]))
 
-    def find_in_the_way(self, constraint: Constraint) -> np.ndarray:
-        """Sides of so few rows that these keep the bound from being certified at the first step.
+    def find_in_the_way(self, constraint: Constraint, fewest: np.ndarray) -> np.ndarray:
+        """Sides of so few rows that these keep the bound from being certified; ``fewest`` are all that they have.
 
-        Those whose rate errs by more than the bound. Else those whose errors are most of those of differences that are
-        not certified, and may be chance; if all differences between others are.
+        The smallest of those with far fewer rows than others, if without them a step would be certified, and what they
+        differ by at that step may be chance. Else those whose rate errs by more than the bound at the first step.
         """
         candidates = constraint.optional & (self.n_rows > 0)
         # Agresti and Coull's rates, for one of 0 is not known without error.
-        rates = (self.rates[0] * self.n_rows + 2) / (self.n_rows + 4)
+        rates = (self.rates * self.n_rows + 2) / (self.n_rows + 4)
         variance = rates * (1 - rates) / (self.n_rows + 4)
+        high, low = self.pairs.T
+        quantile = norm.ppf(self.bounds.level)
+        by_chance = self.excess < quantile * np.sqrt(self.factor**2 * variance[:, high] + variance[:, low])
+        passed = self.limit(self.n_rows) <= 0
+        largest = np.array([self.n_rows[constraint.family == family].max() for family in constraint.family])
+        small = np.flatnonzero(candidates & (self.n_rows <= SMALL * largest))
+        small = small[np.argsort(fewest[small], kind="stable")]
+        for n_small in range(1, len(small) + 1):
+            left_out = find_few(small[:n_small], fewest, constraint)
+            of_small = np.isin(self.pairs, left_out).any(axis=1)
+            if len(left_out) and np.where(of_small, passed | by_chance, passed).all(axis=1).any():
+                return left_out
         room = self.bounds.epsilon
         if room is None:
             room = (1 - self.factor) * float(self.rates[0, constraint.kept].max())
-        unknown = candidates & (norm.ppf(self.bounds.level) * np.sqrt(variance) > room)
-        if unknown.any():
-            return np.flatnonzero(unknown)
-        high, low = self.pairs.T
-        of_high, of_low = self.factor**2 * variance[high], variance[low]
-        failed = self.limit(self.n_rows)[0] > 0
-        by_chance = failed & (self.excess[0] < norm.ppf(self.bounds.level) * np.sqrt(of_high + of_low))
-        few = np.zeros(len(candidates), bool)
-        for own, other, side in ((of_high, of_low, high), (of_low, of_high, low)):
-            few[side[by_chance & (own >= LARGE_SHARE * (own + other))]] = True
-        few &= candidates
-        between_others = ~few[high] & ~few[low]
-        return np.flatnonzero(few if not failed[between_others].any() else False)
+        return np.flatnonzero(candidates & (quantile * np.sqrt(variance[0]) > room))
 
     def find_needed(self) -> np.ndarray | None:
         """About how many rows of each side would do, four times in five; ``None`` if more would hardly help."""
