@@ -227,7 +227,7 @@ def ratio_lower_limit(
     --------
     >>> from eifffel.intervals import ratio_lower_limit
     >>> ratio_lower_limit([60, 600], [100, 1000], [57, 570], [100, 1000], 0.95).round(3).tolist()
-    [0.774, 0.889]
+    [0.77, 0.892]
     """
     part, whole, other_part, other_whole = (
         np.asarray(count, np.float64) for count in (part, whole, other_part, other_whole)
