@@ -154,6 +154,11 @@ def test_weights_that_are_all_the_same_are_no_weights(weight):
     assert clf.path_.counts.favorable.dtype == np.int64
     chosen, expected = (one.selection_ for one in (clf, plain))
     assert (chosen.step, chosen.met, chosen.interval) == (expected.step, expected.met, expected.interval)
+    # A forest draws other bootstrap samples with weights, and without them the same.
+    expected = fit(forest())
+    trained = classifier(forest()).fit(X, y, sensitive_features=s, sample_weight=np.full(len(y), weight))
+    np.testing.assert_array_equal(trained.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(trained.path_.counts.favorable, expected.path_.counts.favorable)
 
 
 def test_alpha_limits_what_the_objective_names():

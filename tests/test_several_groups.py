@@ -469,3 +469,26 @@ def test_a_ratio_of_two_groups_with_confidence_in_one_direction_says_so():
     assert lenient.met
     assert not lenient.overshoots
     assert path.verdict(lenient).heading.startswith("Within the bound")
+
+
+def test_a_group_of_few_that_is_not_bounded_does_not_hide_why_a_bound_is_not_met():
+    """Race z has some people; the numbers that are shown are of the others."""
+    own, other = slice(0, 1000), slice(1000, None)
+    take = [{name: values[part] for name, values in S.items()} for part in (own, other)]
+    model = RandomForestClassifier(10, min_samples_leaf=5, random_state=0).fit(X[own], y[own])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = trace_path(model, X[own], y[own], sensitive_features=take[0], select_on=(X[other], y[other], take[1]))
+        choice = path.select(epsilon=0.05, confidence=0.9)
+    in_z = take[1]["race"] == "z"
+    assert 0 < in_z.sum() < 10
+    assert not choice.met
+    assert "race z" in choice.left_out
+    shown = choice.to_public_dict()["shortfall"]
+    assert choice.public_shortfall.n_rows == shown["n_rows"]
+    assert shown["kind"] == choice.shortfall.kind == "rows"
+    assert (shown["few_rows"], shown["min_group_rows"]) == ({}, 0)
+    for name, n_rows in shown["n_rows"].items():
+        attribute, _, value = name.partition(" ")
+        assert n_rows == ((take[1][attribute] == value) & ~in_z).sum()
+    assert choice.shortfall.n_rows["sex f"] > shown["n_rows"]["sex f"]

@@ -16,7 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
 from eifffel._utils.validation import check_choice, check_fraction, check_in_memory, check_model, check_table, set_index
-from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, spread_weight
+from eifffel.rows.coding import Coding, Rows, check_split, check_trainable, is_constant, spread_weight
 from eifffel.rows.groups import read_two_groups
 from eifffel.rows.labels import check_binary_labels, check_favorable
 from eifffel.rows.sensitive import set_group_index, split_columns, take_rows
@@ -109,7 +109,8 @@ class MetaClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             classes = self.estimator.estimator.classes_ if self._frozen else check_binary_labels(y)
             coding = Coding(classes, self._favorable(classes), read_two_groups(sensitive_features))
         rows = coding.encode(X, y, sensitive_features, sample_weight, rows=self._rows_given)
-        sample_weight = spread_weight(sample_weight, len(rows.group))
+        weighs_alike = is_constant(sample_weight) and np.all(np.asarray(sample_weight) != 0)
+        sample_weight = None if weighs_alike else spread_weight(sample_weight, len(rows.group))
         y, sensitive_features = set_index(y, [X]), set_group_index(sensitive_features, [X, y])
         routed = self._route(sensitive_features, sample_weight, fit_params)
         return GivenRows((X, y, sensitive_features, sample_weight), coding, rows, routed)

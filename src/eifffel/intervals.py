@@ -12,7 +12,14 @@ from scipy.stats import norm
 
 from eifffel.kernels import interval_kernels
 
-__all__ = ["difference_interval", "difference_limit", "rate_interval", "ratio_interval", "ratio_limit"]
+__all__ = [
+    "difference_interval",
+    "difference_limit",
+    "rate_interval",
+    "ratio_interval",
+    "ratio_limit",
+    "ratio_lower_limit",
+]
 
 CONFIDENCE = 0.95
 # With fewer decisions of either kind in a group, approximate limits of differences are not trusted.

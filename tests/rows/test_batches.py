@@ -24,12 +24,12 @@ from eifffel.ensembles._forests import ForestView
 from eifffel.rows import batches as batches_module
 from eifffel.rows import columns as columns_module
 from eifffel.rows import hashing, parquet
-from eifffel.rows.batches import Batch
+from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import read_groups
 from eifffel.rows.hashing import RowHashes, collect_hashes
 from eifffel.rows.parts import draw_searched
-from eifffel.rows.survey import WeightScale, common_divisor, survey_batch
+from eifffel.rows.survey import WeightScale, common_divisor, survey_batch, survey_batches
 from eifffel.strategies import _shift
 
 people = make_biased_classification(1500, random_state=0)
@@ -821,3 +821,24 @@ def test_groups_are_the_same_whichever_batch_has_gaps():
     paths = [trace_path(FOREST, batches, strategy="leaf", missing="drop") for batches in (parts, parts[::-1])]
     assert [repr(path.groups) for path in paths] == [repr(paths[0].groups)] * 2
     assert all(isinstance(group, int) for group in paths[0].groups)
+
+
+class Unnumbered(Batches):
+    """Batches that do not say which is which."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def map(self, function, budget=0):
+        return Unnumbered([function(part) for part in self.parts])
+
+    def reduce(self, work, merge, bar, n_rows=None):
+        return reduce(merge, map(work, self.parts))
+
+
+def test_batches_of_the_same_number_are_refused():
+    parts = [Batch(X[part], y[part], s[part]) for part in (slice(0, 700), slice(700, 1500))]
+    with pytest.raises(ValueError, match=r"batches of the rows have the same number.*give each Batch its own, number="):
+        survey_batches(Unnumbered(parts), "error", rows="the rows")
+    numbered = [replace(part, number=k) for k, part in enumerate(parts)]
+    assert survey_batches(Unnumbered(numbered), "error", rows="the rows").starts == {0: 0, 1: 700}

@@ -16,7 +16,7 @@ from eifffel.intervals import FEW, difference_interval, difference_limit, ratio_
 from eifffel.kernels.interval_kernels import score_statistic
 from eifffel.rows.groups import read_groups
 from eifffel.selection.bounds import RULES, SIDES, Bounds
-from eifffel.selection.certify import certify, find_start, walk_from_ends
+from eifffel.selection.certify import certify, find_start, find_walks
 from eifffel.selection.choose import choose_step, select_step
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.selection import KnownRows
@@ -227,7 +227,7 @@ def test_steps_at_which_hardly_anybody_is_favoured_do_not_end_tests_of_a_ratio()
     steps = [(0, 80, 60, 180), (20, 130, 30, 122), (0, 0, 0, 0), (30, 130, 26, 120), (0, 1, 0, 1), (0, 0, 0, 0)]
     measured = counts(steps, each=200)
     bounds = Bounds(ratio=0.8, confidence=0.9)
-    assert [walk.steps.tolist() for walk in walk_from_ends(measured, bounds)] == [[3, 1, 0], [0, 1, 3]]
+    assert [walk.steps.tolist() for walk in find_walks(measured, bounds, None)] == [[3, 1, 0], [0, 1, 3]]
     chosen = quietly(measured, epsilon=None, ratio=0.8, confidence=0.9)
     assert (chosen.step, chosen.met) == (1, True)
     strict = quietly(measured, epsilon=None, ratio=0.98, confidence=0.9)
@@ -403,10 +403,11 @@ def find_slowly(searched, of_labels, bounds):
         elif now:
             stretches.append(now)
             now = []
-    for stretch in [*stretches, now]:
-        if any(limits[k] <= 0 for k in stretch):
-            return min(stretch, key=lambda k: limits[k])
-    return min((k for k in every if allowed[k]), key=lambda k: limits[k])
+    stretches = [stretch for stretch in [*stretches, now] if stretch]
+    likely = [stretch for stretch in stretches if any(limits[k] <= 0 for k in stretch)]
+    for stretch in [*likely, *stretches]:
+        return min(stretch, key=lambda k: limits[k])
+    return min((k for k in every if allowed[k]), key=lambda k: searched.discrimination[k])
 
 
 @settings(max_examples=200, deadline=None)

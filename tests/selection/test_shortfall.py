@@ -27,7 +27,9 @@ def make(sizes, rates):
 
 
 def find(counts, searched=None, **asked):
-    return find_shortfall(counts, searched, np.zeros(1, bool), np.ones(1, bool), 0, Bounds(confidence=0.95, **asked))
+    return find_shortfall(
+        counts, searched, np.zeros(1, bool), np.ones(1, bool), 0, Bounds(confidence=0.95, **asked), None
+    )
 
 
 def certified(counts, needed, **asked):
@@ -121,10 +123,10 @@ def test_of_whom_there_is_nobody_is_said():
     assert (short.kind, short.absent, short.rows_needed, short.few_rows) == ("absent", ("a",), {}, {"a": 40})
     assert np.isnan(short.value)
     assert np.isnan(short.limit)
-    assert say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False)) == (
+    assert say_shortfall(SimpleNamespace(shortfall=short, ratio=None, alpha=None, directed=False)) == (
         "of group 'a' there is nobody among the rows that certify steps. Put groups together, or give more rows to "
         "choose on; or leave groups of few rows out of the bound with min_group_rows=41: 'a' (40 rows) has too "
-        "few for it"
+        "few for it, of the scoring rows or of those to choose on, whichever are fewer"
     )
 
 
@@ -141,7 +143,7 @@ def test_where_tests_end_on_the_way_is_the_step_that_ended_them(sides):
     nearest = int(np.argmin(find_nearest(counts, bounds, None)))
     certified_steps = certify(counts, bounds, None)
     assert not certified_steps.any()
-    short = find_shortfall(counts, None, certified_steps, np.ones(len(steps), bool), nearest, bounds)
+    short = find_shortfall(counts, None, certified_steps, np.ones(len(steps), bool), nearest, bounds, None)
     assert short.kind == "blocked"
     assert short.steps == {"both": (1, 0), "upper": (0, 1)}[sides]
     assert short.at_the_end == (sides == "upper")
@@ -170,28 +172,47 @@ def test_where_rates_themselves_are_beyond_the_bound_no_rows_help(rates, asked, 
         assert short.pair == ("c", "a")
 
 
+def test_of_several_differences_tests_end_on_the_way_from_where_they_start():
+    """By itself the second step would be certified; tests start at the first, which is not."""
+    steps = [make([2000] * 3, rates) for rates in ([0.3, 0.3, 0.5], [0.3, 0.3, 0.3])]
+    counts = replace(steps[0], favorable=np.concatenate([one.favorable for one in steps]))
+    bounds = Bounds(epsilon=0.06, confidence=0.95)
+    for start, certified_steps in ((1, [False, True]), (0, [False, False])):
+        assert certify(counts, bounds, start).tolist() == certified_steps
+    short = find_shortfall(counts, None, np.zeros(2, bool), np.ones(2, bool), 1, bounds, 0)
+    assert (short.kind, short.steps, short.pair, round(short.value, 6)) == ("blocked", (1, 0), ("c", "a"), 0.2)
+    said = say_shortfall(SimpleNamespace(shortfall=short, ratio=None, alpha=None, directed=False))
+    assert "at step 0, of which the discrimination is 0.2 between c and a with a limit of 0.2" in said
+
+
 def test_where_that_may_be_chance_it_is_not_said_that_no_rows_help():
     short = find(make([30, 40, 50], [0.3, 0.3, 0.42]), epsilon=0.1)
     assert (short.kind, short.rows_needed) == ("unclear", {})
-    said = say_shortfall(SimpleNamespace(shortfall=short, ratio=None, directed=False))
+    said = say_shortfall(SimpleNamespace(shortfall=short, ratio=None, alpha=None, directed=False))
     assert "its discrimination is 0.12 between c and a on these rows; more rows may help, but these do not say" in said
 
 
 def test_in_words():
     counts = make([60, 800, 900], [0.3, 0.31, 0.29])
     short = find(counts, epsilon=0.07)
-    selection = SimpleNamespace(shortfall=short, ratio=None, directed=False)
+    selection = SimpleNamespace(shortfall=short, ratio=None, alpha=None, directed=False)
     assert say_shortfall(selection) == (
-        "not even the last step can be certified; about 1,600 rows of group 'a' (there are 60), 1,600 rows of group "
-        "'b' (there are 800) and 1,600 rows of group 'c' (there are 900) would be needed to choose on, to succeed "
-        "four times in five. Allow a larger epsilon or less confidence, or give more rows to choose on; or leave "
-        "groups of few rows out of the bound with min_group_rows=61: 'a' (60 rows) has too few for it"
+        "about 1,600 rows of group 'a' (there are 60), 1,600 rows of group 'b' (there are 800) and 1,600 rows of group "
+        "'c' (there are 900) would be needed to choose on, to certify a step four times in five. Allow a larger "
+        "epsilon, or less confidence, or give more rows to choose on; or leave groups of few rows out of the bound "
+        "with min_group_rows=61: 'a' (60 rows) has too few for it, of the scoring rows or of those to choose on, "
+        "whichever are fewer"
     )
     beyond = find(make([1000] * 3, [0.3, 0.31, 0.5]), ratio=0.8)
-    said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, directed=False))
+    said = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, alpha=None, directed=False))
     assert (
         ": its ratio is 0.6 between c and a on these rows, no step is within the bound, and more rows would hardly"
         in said
+    )
+    limited = say_shortfall(SimpleNamespace(shortfall=beyond, ratio=0.8, alpha=0.01, directed=False))
+    assert (
+        "no step that keeps alpha is within the bound, and more rows would hardly help. Allow a larger alpha or a "
+        "smaller ratio" in limited
     )
 
 
@@ -211,14 +232,17 @@ def test_more_than_a_hundred_times_the_rows_is_no_advice(asked):
 
 
 def test_what_leaves_a_group_out_is_what_its_fewest_rows_are_compared_with():
-    """Of scoring and selection rows a group has the fewer in the former; the words count the latter."""
+    """Of scoring and selection rows a group has the fewer in the former, which the words count too."""
     counts = make([255, 8000, 9000], [0.3, 0.31, 0.29])
     constraint = counts.constraint.on_rows(np.array([[170], [5000], [9000]]), counts.totals, rows="rows")
     short = find(replace(counts, constraint=constraint), epsilon=0.06)
-    assert (short.few_rows, short.min_group_rows) == ({"a": 255}, 171)
-    chosen = SimpleNamespace(shortfall=short, ratio=None, directed=False)
-    assert "out of the bound with min_group_rows=171: 'a' (255 rows) has too few for it" in say_shortfall(chosen)
-    assert "out of the bound: 'a' (255 rows) has too few" in say_shortfall(chosen, name_options=False)
+    assert (short.few_rows, short.min_group_rows) == ({"a": 170}, 171)
+    chosen = SimpleNamespace(shortfall=short, ratio=None, alpha=None, directed=False)
+    assert (
+        "out of the bound with min_group_rows=171: 'a' (170 rows) has too few for it, of the scoring rows"
+        in say_shortfall(chosen)
+    )
+    assert "out of the bound: 'a' (170 rows) has too few" in say_shortfall(chosen, name_options=False)
     assert (counts.constraint.on_rows(np.array([[170], [5000], [9000]]), rows="rows").fewest == [170, 5000, 9000]).all()
     left = replace(constraint, min_rows=171).on_rows(np.array([[170], [5000], [9000]]), counts.totals, rows="rows")
     assert left.left_out == ("a",)
@@ -239,6 +263,6 @@ def test_groups_without_which_another_step_would_do_are_named():
     second = [{"f": 0.2, "m": 0.4}[sex] if race in "wx" else 0.3 for sex, race in groups]
     favorable = np.rint(totals * np.array([first, second])[..., None]).astype(int)
     counts = PathCounts(favorable, totals, "selection rows", totals[:, 0], parity(groups))
-    short = find_shortfall(counts, None, *np.array([[0, 0], [1, 1]], bool), 1, Bounds(confidence=0.95, epsilon=0.08))
+    short = find_shortfall(counts, None, *np.array([[0, 0], [1, 1]], bool), 1, Bounds(confidence=0.95, epsilon=0.08), 1)
     assert short.few_rows == {"race y": 120, "race z": 100}
     assert short.min_group_rows == 121

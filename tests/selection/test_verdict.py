@@ -341,9 +341,12 @@ def test_what_is_said_beside_a_public_verdict(facts, words):
 
 
 def test_where_an_original_model_may_favour_either_group_the_verdict_says_so():
-    sentence = say_public_verdict(replace(FACTS, original=(-0.01, 0.03)), 0.2, None).sentence
+    facts = replace(FACTS, original=(-0.01, 0.03))
+    words = "These rows do not say which group is favoured: the interval of the discrimination, -0.0100 to 0.0300, "
+    assert f"{words}contains 0." in say_public_verdict(facts, 0.2, None).sentence, "nobody edited anything"
+    edited = say_public_verdict(replace(facts, changed=ChangedPeople(False, 0, 0)), 0.2, None).sentence
     words = "These rows do not say which group is favoured by the original model: the interval of its discrimination, "
-    assert f"{words}-0.0100 to 0.0300, contains 0." in sentence
+    assert f"{words}-0.0100 to 0.0300, contains 0." in edited
     undirected = say_public_verdict(replace(FACTS, original=(0.0, 0.03), directed=False), 0.2, None).sentence
     assert "which group is favoured" not in undirected
 

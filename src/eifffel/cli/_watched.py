@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -203,8 +203,10 @@ class WatchedClassifier(EiFFFeLClassifier):
             if selection.public_values and warning.category is FewRowsWarning:
                 continue  # its numbers are of everybody, and those that can be published are in the report
             if selection.public_values and warning.category is ConstraintNotMetWarning:
-                told = selection.to_public_dict()["shortfall"] is not None
-                why = say_shortfall(selection) if told else say_without_reason(selection)
+                public = selection.public_shortfall
+                why = say_without_reason(selection)
+                if public is not None:
+                    why = say_shortfall(replace(selection, shortfall=public))
                 message = say_unmet(selection) + ": " + why
             warnings.warn_explicit(message, warning.category, warning.filename, warning.lineno)
         return self

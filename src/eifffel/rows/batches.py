@@ -53,7 +53,7 @@ class Batch:
 
 
 class Batches(ABC):
-    """Rows in batches that can be read again."""
+    """Rows in batches that can be read again, each a `Batch` with a ``number`` of its own."""
 
     stay: ClassVar[bool] = False
     """Whether rows stay where they are, and only what is counted of them comes here."""

@@ -170,6 +170,11 @@ def survey_batches(batches: Batches, missing: str, *, rows: str, verbose: int = 
     )
     if found is None:
         raise ValueError(f"there are no rows: {rows} are empty")
+    if sum(found.sizes.values()) != found.n_rows:
+        raise ValueError(
+            f"batches of {rows} have the same number, so that the places of their rows are not known; give each Batch "
+            "its own, number=0, 1, 2, ..."
+        )
     if found.scale is not None:
         found.scale.check(rows)
     if not any(found.tally.values()):

@@ -27,7 +27,7 @@ def warn_unmet(selection: Selection, counts: PathCounts) -> None:
     confidence = selection.confidence
     why = _why_not_met(selection, counts) if confidence is None else _why_uncertain(selection)
     if selection.favours_unclear:
-        why = why + f". Moreover, {say_unclear(selection.original)}"
+        why = why + f". Moreover, {say_unclear(selection.original, edited=True)}"
     warn_caller(say_unmet(selection) + ": " + why, ConstraintNotMetWarning)
 
 

@@ -32,8 +32,8 @@ class Walk(NamedTuple):
         return certified
 
     def find_end(self, step: int) -> int | None:
-        """The step that ends the walk on the way to ``step``; ``None`` if none does."""
-        way = self.steps[: np.flatnonzero(self.steps == step)[0]]
+        """The step that ends the walk on the way to ``step``; ``None`` if none does, or it does not go there."""
+        way = self.steps[: np.append(np.flatnonzero(self.steps == step), 0)[0]]
         failed = way[self.excess[way] > 0]
         return int(failed[0]) if len(failed) else None
 
@@ -51,18 +51,19 @@ def certify(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray
     last and towards the first. At each step every difference must pass its own test, in both directions (an
     intersection-union test), and nothing is lost by that.
     """
-    if start is None:
-        return np.logical_and.reduce([walk.certified for walk in walk_from_ends(counts, bounds)])
-    above, steps = bounds.measure_excess(counts), np.arange(len(counts.favorable))
-    return Walk(above, steps[start:]).certified | Walk(above, steps[start::-1]).certified
+    certified = [walk.certified for walk in find_walks(counts, bounds, start)]
+    return (np.logical_and if start is None else np.logical_or).reduce(certified)
 
 
-def walk_from_ends(counts: PathCounts, bounds: Bounds) -> list[Walk]:
-    """The walks over one difference.
+def find_walks(counts: PathCounts, bounds: Bounds, start: int | None) -> list[Walk]:
+    """The walks of `certify`.
 
-    One from the last step towards the first certifies that it is not above the bound; another from the first towards
-    the last that its opposite is not, where both directions are bounded.
+    Of one difference one from the last step towards the first, which certifies that it is not above the bound; and
+    another from the first towards the last, that its opposite is not, where both directions are bounded.
     """
+    if start is not None:
+        above, steps = bounds.measure_excess(counts), np.arange(len(counts.favorable))
+        return [Walk(above, steps[start:]), Walk(above, steps[start::-1])]
     tested = find_tested(counts, bounds)
     walks = [Walk(bounds.measure_excess(counts), tested[::-1])]
     if bounds.sides == BOTH:
@@ -105,10 +106,10 @@ def find_useful(of_labels: PathCounts) -> np.ndarray:
 def find_start(searched: PathCounts | None, of_labels: PathCounts, bounds: Bounds) -> int | None:
     """The step at which to start where several differences are bounded, from rows that certify nothing; else ``None``.
 
-    Of the stretches of steps that keep the bound on these rows, the first with a step whose limits keep it, too; there,
-    the step with the smallest limit. Where no limit keeps it, the smallest of all. Steps count that keep ``alpha``, and
-    that are not near to one decision for all: it makes all differences small, and nobody wants it. If these rows have
-    no labels, those ``of_labels`` say so.
+    Of the stretches of steps that keep the bound on these rows, the first with a step whose limits keep it, too, or
+    else the first of all; there, the step with the smallest limit. Where no step keeps the bound, the nearest to it.
+    Steps count that keep ``alpha``, and that are not near to one decision for all: it makes all differences small, and
+    nobody wants it. If these rows have no labels, those ``of_labels`` say so.
     """
     if searched is None:
         return None
@@ -117,15 +118,19 @@ def find_start(searched: PathCounts | None, of_labels: PathCounts, bounds: Bound
     allowed = find_useful(labelled)
     if bounds.alpha is not None and labelled.totals.sum(axis=0).all():
         allowed &= labelled.drop(bounds.objective) <= bounds.alpha
-    certified = np.flatnonzero(allowed & (above <= 0))
-    if len(certified):
-        kept = searched.ratio >= bounds.ratio if bounds.ratio is not None else searched.discrimination <= bounds.value
-        ends = np.flatnonzero(~(allowed & kept))
-        after = np.searchsorted(ends, certified[0])
-        begin = ends[after - 1] + 1 if after else 0
-        allowed[:begin] = False
-        allowed[ends[after] if after < len(ends) else len(above) :] = False
-    return int(np.argmin(np.where(allowed, above, np.inf)))
+    away = searched.discrimination - bounds.value if bounds.ratio is None else bounds.ratio - searched.ratio
+    away = np.nan_to_num(away, nan=np.inf)
+    within = allowed & (away <= 0)
+    likely = np.flatnonzero(within & (above <= 0))
+    if not len(likely):
+        likely = np.flatnonzero(within)
+    if not len(likely):
+        return int(np.argmin(np.where(allowed, away, np.inf)))
+    ends = np.flatnonzero(~within)
+    after = np.searchsorted(ends, likely[0])
+    begin = ends[after - 1] + 1 if after else 0
+    stretch = slice(begin, ends[after] if after < len(ends) else len(above))
+    return int(begin + np.argmin(above[stretch]))
 
 
 def find_nearest(counts: PathCounts, bounds: Bounds, start: int | None) -> np.ndarray:
@@ -138,5 +143,5 @@ def find_nearest(counts: PathCounts, bounds: Bounds, start: int | None) -> np.nd
         return np.abs(np.arange(len(counts.favorable)) - start)
     tested = find_tested(counts, bounds)
     away = np.full(len(counts.favorable), np.inf)
-    away[tested] = np.max([walk.excess[tested] for walk in walk_from_ends(counts, bounds)], axis=0)
+    away[tested] = np.max([walk.excess[tested] for walk in find_walks(counts, bounds, None)], axis=0)
     return away if bounds.ratio is None else away / np.maximum(_count_favored(counts), 1)

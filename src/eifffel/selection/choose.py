@@ -1,6 +1,6 @@
 """From the counts of a path and a bound to one step."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from eifffel.selection.certify import certify, find_nearest, find_start, find_us
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.public_counts import find_public_counts
 from eifffel.selection.selection import KnownRows, Selection
-from eifffel.selection.shortfall import find_shortfall
+from eifffel.selection.shortfall import Shortfall, find_shortfall
 
 
 def select_step(
@@ -35,18 +35,9 @@ def select_step(
     if bounds.confidence is not None:
         check_certifiable(counts, bounds.confidence, rows)
     step, met = choose_step(counts, searched, accuracy_counts, bounds)
-    shortfall = None
-    if bounds.confidence is not None and not met:
-        certified = certify(counts, bounds, find_start(searched, accuracy_counts, bounds))
-        certified &= find_useful(accuracy_counts)
-        allowed = find_allowed(accuracy_counts, bounds)
-        shortfall = find_shortfall(counts, searched, certified, allowed, step, bounds)
     selection = describe_step(counts, accuracy_counts, groups, step, bounds, rows, met=met)
-    if shortfall is not None:
-        parts = [part for part in (counts, searched) if part is not None]
-        told = all(_counts_ten_of_each(part, groups) for part in parts)
-        public_values = selection.public_values | ({} if told else {"shortfall": None})
-        selection = replace(selection, shortfall=shortfall, public_values=public_values)
+    if bounds.confidence is not None and not met:
+        selection = _add_shortfall(selection, counts, searched, accuracy_counts, groups)
     if not met:
         warn_unmet(selection, counts)
     elif bounds.confidence is not None:
@@ -186,13 +177,43 @@ def _first_and(counts: PathCounts, step: int) -> PathCounts:
     return replace(counts, favorable=counts.favorable[[0, step]])
 
 
-def _counts_ten_of_each(counts: PathCounts, groups: Groups) -> bool:
-    """Whether everybody who is bounded is described, and is ten people or more."""
-    compared = find_public_counts(replace(counts, favorable=counts.favorable[:1]), groups).compared
-    if compared is None:
-        return False
-    described, everybody = (counts.constraint.count_sides(rows.totals) for rows in (compared, counts))
-    return bool(((described == everybody) & (everybody >= FEWEST))[counts.constraint.kept].all())
+def _add_shortfall(
+    selection: Selection,
+    counts: PathCounts,
+    searched: PathCounts | None,
+    accuracy_counts: PathCounts,
+    groups: Groups,
+) -> Selection:
+    """Add why no step was certified, and what is reported of that."""
+    bounds = selection.bounds
+    start = find_start(searched, accuracy_counts, bounds)
+    certified = certify(counts, bounds, start) & find_useful(accuracy_counts)
+    allowed = find_allowed(accuracy_counts, bounds)
+
+    def find(counts: PathCounts, searched: PathCounts | None) -> Shortfall:
+        return find_shortfall(counts, searched, certified, allowed, selection.step, bounds, start)
+
+    found = replace(selection, shortfall=find(counts, searched))
+    described = _find_described(counts, groups)
+    also = None if searched is None else _find_described(searched, groups)
+    if described is None or (also is None and searched is not None):
+        return replace(found, public_values=found.public_values | {"shortfall": None})
+    if described is counts and also is searched:
+        return found
+    # Which groups are few is a number about everybody.
+    public = replace(find(described, also), few_rows={}, min_group_rows=0)
+    return replace(found, public_values=found.public_values | {"shortfall": asdict(public)})
+
+
+def _find_described(counts: PathCounts, groups: Groups) -> PathCounts | None:
+    """Counts of those who are described; ``None`` if of somebody who is bounded there are fewer than ten of them."""
+    public = find_public_counts(counts, groups).compared
+    if public is None:
+        return None
+    kept = counts.constraint.kept
+    if (counts.constraint.count_sides(public.totals) < FEWEST)[kept].any():
+        return None
+    return counts if (public.totals == counts.totals).all() else replace(public, constraint=counts.constraint)
 
 
 def _find_public_values(

@@ -82,12 +82,13 @@ def is_unclear(interval: tuple[float, float] | None) -> bool:
     return interval is not None and interval[0] <= 0 <= interval[1]
 
 
-def say_unclear(interval: tuple[float, float] | None) -> str:
-    """That it does, in words."""
+def say_unclear(interval: tuple[float, float] | None, *, edited: bool) -> str:
+    """That it does, in words; nothing but an ``edited`` model has an original."""
     low, high = interval or (0.0, 0.0)
+    by, whose = (" by the original model", "its") if edited else ("", "the")
     return (
-        "these rows do not say which group is favoured by the original model: the interval of its discrimination, "
-        f"{low:.4f} to {high:.4f}, contains 0"
+        f"these rows do not say which group is favoured{by}: the interval of {whose} discrimination, {low:.4f} to "
+        f"{high:.4f}, contains 0"
     )
 
 

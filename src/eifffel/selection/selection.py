@@ -215,7 +215,7 @@ class Selection:
 
     def _say_rest(self) -> str:
         """Whether a group was favoured, why a confidence is not reached, or on what it rests."""
-        rest = f"\n{say_unclear(self.original)}" if self.favours_unclear else ""
+        rest = f"\n{say_unclear(self.original, edited=True)}" if self.favours_unclear else ""
         if self.confidence is None:
             return rest
         if self.shortfall is not None:
@@ -229,6 +229,12 @@ class Selection:
         """About how many rows to choose on, of whom, would certify the bound four times in five; empty where it is
         met, or where these rows do not say it."""
         return {} if self.shortfall is None else self.shortfall.rows_needed
+
+    @property
+    def public_shortfall(self) -> Shortfall | None:
+        """Why a bound is not met, as far as it describes ten people or more."""
+        told = self.public_values.get("shortfall", self.shortfall)
+        return Shortfall(**told) if isinstance(told, dict) else told
 
     @property
     def bound(self) -> str:

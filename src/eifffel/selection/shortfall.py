@@ -11,7 +11,7 @@ from eifffel.constraints import Constraint
 from eifffel.exceptions import Message, Part, parameter, wording
 from eifffel.intervals import difference_limit, ratio_limit, ratio_lower_limit
 from eifffel.selection.bounds import BOTH, Bounds, name_looser
-from eifffel.selection.certify import find_nearest, walk_from_ends
+from eifffel.selection.certify import find_nearest, find_walks
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.objective import Objective, name_loss
 
@@ -25,6 +25,8 @@ SMALL = 1 / 3
 DRAWS, MOST_STEPS = 1000, 40
 
 KINDS = ALPHA, BLOCKED, ABSENT, ROWS, UNCLEAR, BEYOND = "alpha", "blocked", "absent", "rows", "unclear", "beyond"
+# Of those, the kinds of which words say what was measured at the nearest step.
+OF_ONE_STEP = (ABSENT, UNCLEAR, BEYOND)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Shortfall:
         How many rows those sides have.
     few_rows : dict of ints
         How many rows groups have that keep the bound from being certified because these are few, and that could be left
-        out of it.
+        out of it: of the scoring rows or of the rows to choose on, whichever are fewer.
     min_group_rows : int
         What leaves them out of it; 0 where there are none.
     absent : tuple of str
@@ -82,11 +84,12 @@ def find_shortfall(
     allowed: np.ndarray,
     nearest: int,
     bounds: Bounds,
+    start: int | None,
 ) -> Shortfall:
     """Why no step was chosen, where ``certified`` says which keep the bound, and ``nearest`` is the next to do so.
 
-    Only steps that are ``allowed`` could have been chosen. ``searched`` are further rows, without a part in that;
-    numbers of rows are of both together.
+    Only steps that are ``allowed`` could have been chosen. ``start`` is where tests of several differences started, and
+    ``searched`` are further rows, by which it was found; numbers of rows are of both together.
     """
     constraint = counts.constraint
     here = _Sides.at(counts, [nearest], bounds)
@@ -102,12 +105,10 @@ def find_shortfall(
     elif certified.any():
         first, last = np.flatnonzero(certified)[[0, -1]].tolist()
         kind, steps = ALPHA, (first, last)
-    elif not constraint.several and (here.limit(here.n_rows) <= 0).all():
-        ends = [walk.find_end(nearest) for walk in walk_from_ends(counts, bounds)]
-        which, end = next((k, end) for k, end in enumerate(ends) if end is not None)
-        direction = which if constraint.directed else None
-        kind, steps = BLOCKED, (nearest, end)
-        here = _Sides.at(counts, [end], bounds)
+    elif (here.limit(here.n_rows) <= 0).all() and (blocked := _find_blocked(counts, nearest, bounds, start)):
+        direction = blocked[0] if constraint.directed else None
+        kind, steps = BLOCKED, (nearest, blocked[1])
+        here = _Sides.at(counts, [blocked[1]], bounds)
     else:
         likely = _Sides.at(everybody, _steps_to_certify(counts, everybody, allowed, nearest, bounds), bounds)
         among = [nearest, *_spread_over(np.flatnonzero(allowed))]
@@ -140,7 +141,7 @@ def find_shortfall(
         pair=(names[high], names[low]),
         rows_needed={names[side]: _round_up(factor[side] * n_all[side]) for side in grown},
         n_rows={names[side]: int(n_all[side]) for side in grown},
-        few_rows={names[side]: int(n_all[side]) for side in few.tolist()},
+        few_rows={names[side]: int(fewest[side]) for side in few.tolist()},
         min_group_rows=int(fewest[few].max(initial=-1)) + 1,
         absent=tuple(names[side] for side in absent.tolist()),
     )
@@ -156,6 +157,12 @@ def find_few(in_the_way: np.ndarray, n_rows: np.ndarray, constraint: Constraint)
     bounded = np.unique(constraint.family[constraint.kept])
     can = not (few & constraint.reference).any() and (left[bounded] >= 2).all()
     return np.flatnonzero(few) if can else np.zeros(0, np.intp)
+
+
+def _find_blocked(counts: PathCounts, nearest: int, bounds: Bounds, start: int | None) -> tuple[int, int] | None:
+    """Which walk ends on its way to a step, and where; ``None`` if none does."""
+    ends = [walk.find_end(nearest) for walk in find_walks(counts, bounds, start)]
+    return next(((which, end) for which, end in enumerate(ends) if end is not None), None)
 
 
 def _steps_to_certify(
@@ -191,6 +198,8 @@ class Chosen(Protocol):
     @property
     def ratio(self) -> float | None: ...
     @property
+    def alpha(self) -> float | None: ...
+    @property
     def directed(self) -> bool: ...
     @property
     def accuracy_rows(self) -> str: ...
@@ -214,12 +223,14 @@ def say_shortfall(chosen: Chosen, *, name_options: bool = True) -> Message:
 
 def _say_why(chosen: Chosen, short: Shortfall) -> Message:
     bound = name_looser(chosen.ratio)
+    if chosen.alpha is not None:
+        bound = f"larger alpha or a {bound}"
     first, last = short.steps
     if short.kind == ALPHA:
         upto = "on" if short.at_the_end else f"to {last}"
         return (
             f"steps from {first} {upto} are certified, and on the {chosen.accuracy_rows} each of them has a "
-            f"{name_loss(chosen.objective)} of more than alpha. Allow a larger alpha or a {bound}, or " + MORE_ROWS
+            f"{name_loss(chosen.objective)} of more than alpha. Allow a {bound}, or " + MORE_ROWS
         )
     between = "" if chosen.directed else " between {} and {}".format(*short.pair)
     what = "discrimination" if chosen.ratio is None else "ratio"
@@ -229,7 +240,7 @@ def _say_why(chosen: Chosen, short: Shortfall) -> Message:
     if short.kind == BLOCKED:
         return (
             f"step {first} would be certified by itself, but tests go from step to step, and end before they come to "
-            f"it, at step {last}, of which the {what} is {value} with a limit of {limit}. Allow a {bound}, or "
+            f"it, at step {last}, of which the {what} is {value}{between} with a limit of {limit}. Allow a {bound}, or "
             + MORE_ROWS
         )
     if short.kind == ABSENT:
@@ -238,7 +249,8 @@ def _say_why(chosen: Chosen, short: Shortfall) -> Message:
     step = "the last step" if short.at_the_end else f"step {last}, the nearest,"
     not_even = f"not even {step} can be certified: its {what} is {value}{between} on these rows"
     if short.kind == BEYOND:
-        so = "no step is within the bound, and more rows would hardly help"
+        keeping = "" if chosen.alpha is None else " that keeps alpha"
+        so = f"no step{keeping} is within the bound, and more rows would hardly help"
         return Message(Part(f"{not_even}, {so}. Allow a {bound}"))
     if short.kind == UNCLEAR:
         return not_even + f"; more rows may help, but these do not say how many. Allow a {bound}, or " + MORE_ROWS
@@ -247,8 +259,8 @@ def _say_why(chosen: Chosen, short: Shortfall) -> Message:
         for name, needed in short.rows_needed.items()
     ]
     return (
-        f"not even {step} can be certified; about {_join_words(wanted)} would be needed to choose on, to succeed four "
-        f"times in five. Allow a {bound} or less confidence, or " + MORE_ROWS
+        f"about {_join_words(wanted)} would be needed to choose on, to certify a step four times in five. Allow a "
+        f"{bound}, or less confidence, or " + MORE_ROWS
     )
 
 
@@ -259,7 +271,8 @@ def _say_few_rows(short: Shortfall, name_options: bool) -> str:
     groups = _join_words([f"{name!r} ({n:,} rows)" for name, n in short.few_rows.items()])
     option = " with " + parameter("min_group_rows") + f"={short.min_group_rows}" if name_options else ""
     has = "have" if len(short.few_rows) > 1 else "has"
-    return "; or leave groups of few rows out of the bound" + option + f": {groups} {has} too few for it"
+    where = "of the scoring rows or of those to choose on, whichever are fewer"
+    return "; or leave groups of few rows out of the bound" + option + f": {groups} {has} too few for it, {where}"
 
 
 def _join_words(words: list[str]) -> str:
@@ -321,7 +334,8 @@ class _Sides:
     def _counts(self, n_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """The favourable and all rows of the first and of the second side of each pair, if sides had so many."""
         high, low = self.pairs.T
-        return self.rates[:, high] * n_rows[high], n_rows[high], self.rates[:, low] * n_rows[low], n_rows[low]
+        chosen = np.round(self.rates * n_rows, 6)  # 15 of 44 are 15 again
+        return chosen[:, high], n_rows[high], chosen[:, low], n_rows[low]
 
     def limit(self, n_rows: np.ndarray) -> np.ndarray:
         """The upper limit of what each difference is in excess of the bound, if sides had so many rows."""

@@ -25,7 +25,7 @@ from eifffel.selection.judgement import (
 )
 from eifffel.selection.objective import name_loss
 from eifffel.selection.selection import RESTS_ON_WORD, Selection
-from eifffel.selection.shortfall import Chosen, say_shortfall
+from eifffel.selection.shortfall import OF_ONE_STEP, Chosen, say_shortfall
 
 # What the verdict of a report can be beside a judgement: no step kept the bound where the step was chosen; nothing is
 # left to compare; there is no bound.
@@ -148,7 +148,7 @@ def say_verdict(
         sentences.append(f"Too few rows to be bounded have {', '.join(counts.constraint.left_out)}.")
     original = counts.interval(0, selection.confidence)
     if counts.constraint.directed and is_unclear(original):
-        sentences.append(f"{start_sentence(say_unclear(original))}.")
+        sentences.append(f"{start_sentence(say_unclear(original, edited=True))}.")
     if accuracy is not None:
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     return Verdict(
@@ -358,7 +358,7 @@ def say_public_verdict(facts: PublicFacts, epsilon: float | None, ratio: float |
     unclear = facts.directed and is_unclear(facts.original)
     rest = "".join(
         [
-            f" {start_sentence(say_unclear(facts.original))}." if unclear else "",
+            f" {start_sentence(say_unclear(facts.original, edited=facts.changed is not None))}." if unclear else "",
             _say_accuracy(facts),
             _say_known(seen=facts.seen, chose=facts.chose),
             _say_attributes(facts.by_attribute, digits=3),
@@ -502,7 +502,7 @@ def _say_public_choice(choice: PublicChoice | None, *, holds: bool) -> str:
         certain = "" if sure is None else f" with {100 * sure:g}% confidence"
         unmet = f" NOT MET: no step kept the bound{limit}{certain} on {where}"
         short = choice.shortfall
-        if short is not None and short.steps == (choice.step, choice.step):  # what it says is of the step chosen
+        if short is not None and short.kind in OF_ONE_STEP:  # which is the step chosen
             return f"{unmet}: {say_shortfall(choice, name_options=False)}."
         why = "" if sure is None else REASON_NOT_SHOWN
         if short is not None:
