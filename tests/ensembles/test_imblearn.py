@@ -107,7 +107,7 @@ def test_it_is_trained(name):
 def test_what_is_given_for_each_row_is_not_of_the_rows_that_are_drawn():
     message = "sample_weight is of the rows that are given, and the last step is trained on others, which RandomOverS"
     with pytest.raises(ValueError, match=message):
-        EiFFFeLClassifier(PIPELINES["sampler"]()).fit(X, y, sensitive_features=s, sample_weight=np.ones(len(y)))
+        EiFFFeLClassifier(PIPELINES["sampler"]()).fit(X, y, sensitive_features=s, sample_weight=1.0 + y)
     aware = make_pipeline(sampler(), DiscriminationAwareForestClassifier(3, random_state=0))
     with pytest.raises(ValueError, match=r"sensitive_features is of the rows that are given, .* leave the sampler out"):
         EiFFFeLClassifier(aware).fit(X, y, sensitive_features=s)
