@@ -378,7 +378,7 @@ def draw_curve(everything: dict[str, tuple[Population, dict[int, list[Choice]]]]
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(1, len(everything), figsize=(5.2 * len(everything), 4), layout="constrained")
+    figure, axes = plt.subplots(1, len(everything), figsize=(5.2 * len(everything), 4.6), layout="constrained")
     colors = dict(zip(STRATEGIES.values(), ("#0072b2", "#d55e00", "#009e73"), strict=True))
     for ax, (people, results) in zip(np.atleast_1d(axes), everything.values(), strict=True):
         for name, marker in zip(STRATEGIES.values(), "os^", strict=True):
@@ -402,7 +402,9 @@ def draw_curve(everything: dict[str, tuple[Population, dict[int, list[Choice]]]]
         ax.set_xlabel("selection rows")
         ax.grid(alpha=0.3)
     np.atleast_1d(axes)[0].set_ylabel(f"accuracy in the population, epsilon = {CURVE_EPSILON:g}")
-    np.atleast_1d(axes)[-1].legend(fontsize="small")
+    figure.legend(
+        *np.atleast_1d(axes)[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
+    )
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=130)
     return buffer.getvalue()
