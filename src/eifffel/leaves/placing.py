@@ -73,7 +73,7 @@ class PlacedRows:
         return replace(
             self,
             X=None if self.X is None else _safe_indexing(self.X, part),
-            index=np.ascontiguousarray(self.index[:, part]),
+            index=self.index.take(part, axis=1),
             rows=self.rows.take(part),
             name=name,
             row_hash=None if self.row_hash is None else self.row_hash[part],
@@ -87,8 +87,11 @@ class PlacedRows:
         return RowHashes.of(self.row_hash, names=RowNames.of(self.X, self.row_hash))
 
     def decide(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
-        """Which rows the original model decides favourably."""
-        return view.decide(self.index, self.X, n_jobs=n_jobs) if self.decided is None else self.decided
+        """Which rows the original model decides favourably; it is asked once."""
+        if self.decided is None:
+            object.__setattr__(self, "decided", view.decide(self.index, self.X, n_jobs=n_jobs))
+        assert self.decided is not None
+        return self.decided
 
 
 @dataclass(frozen=True, eq=False)

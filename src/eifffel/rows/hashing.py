@@ -20,6 +20,8 @@ MOST_TIMES = 8
 LEAST_HASHES = 30
 # 2**64 divided by the golden ratio, rounded to an odd number.
 MIX = np.uint64(0x9E3779B97F4A7C15)
+# Values that are mixed at once: few enough that they stay in the cache.
+MIXED_AT_ONCE = 1 << 16
 # If there are more distinct rows, those with the lowest hashes are kept.
 MOST_HASHES = 100_000
 LARGEST_HASH = 2**64 - 1
@@ -178,6 +180,12 @@ def hash_rows(X: Any) -> np.ndarray:
 
     Numbers are compared as float32, which is how most models see them.
     """
+    if isinstance(X, np.ndarray) and X.dtype.kind in "iufb" and X.shape[1]:
+        size = max(1, MIXED_AT_ONCE // X.shape[1])
+        hashes = np.empty(len(X), np.uint64)
+        for start in range(0, len(X), size):
+            hashes[start : start + size] = _hash_numbers(X[start : start + size])
+        return hashes
     # hash(row) = mix_total(sum_j mix_value(value_j, j) mod 2^64), j = 0, 1, ... numbers the columns. A value of 0 adds
     # nothing, so that a sparse matrix has the hashes of the same dense one.
     if issparse(X):
@@ -195,6 +203,11 @@ def hash_rows(X: Any) -> np.ndarray:
             column = np.fromiter(map(numbers.__getitem__, values), np.float64, len(values))
         total = total + _mix_value(column, np.uint64(place))
     return _mix_total(total)
+
+
+def _hash_numbers(X: np.ndarray) -> np.ndarray:
+    """The hashes of rows of numbers, all columns at once."""
+    return _mix_total(_mix_value(_round(X), np.arange(X.shape[1], dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
 
 
 def _columns(X: Any) -> Iterator[np.ndarray]:

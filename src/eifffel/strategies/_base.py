@@ -112,7 +112,12 @@ class EditOrder(ABC):
 
 
 def cumulate(changes: list[np.ndarray], n_labels: int) -> np.ndarray:
-    """What each step changes in each cell, summed up over parts of the rows -> favourable rows after each step."""
-    total: Any = sum(changes[1:], start=changes[0])
+    """What each step changes in each cell, summed up over parts of the rows -> favourable rows after each step.
+
+    The first part of ``changes`` is overwritten.
+    """
+    total, *others = changes
+    for other in others:
+        total += other
     np.cumsum(total, axis=1, out=total)
     return total.reshape(-1, n_labels, total.shape[1]).transpose(2, 0, 1)

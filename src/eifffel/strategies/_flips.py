@@ -138,7 +138,9 @@ def make_order(
     ...     return make_order(scores, trees, np.argsort(-score, kind="stable"))
     """
     step = np.arange(1, len(order) + 1) if step is None else step
-    if len(np.unique(order)) < len(order):
+    named = np.zeros(sum(len(tree.leaf) for tree in trees), bool)
+    named[order] = True
+    if np.count_nonzero(named) < len(order):
         raise ValueError("order names some flips more than once, and a leaf can be flipped once; name each place once")
     if len(step) != len(order) or (len(step) and step[0] < 1) or (np.diff(step) < 0).any():
         raise ValueError("step must have one entry for each flip, from 1 on and never falling")

@@ -13,10 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
@@ -41,6 +43,8 @@ MOST_ASKED = 100
 ROWS_ASKED_AT_ONCE = 10_000_000
 # Steps where not all rows are in memory, whose crossings would make more.
 GRID = 10_000
+# What looking for the steps of a row takes, as additions of leaves.
+STEPS_OF_SEARCH = 50
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
 
@@ -76,6 +80,9 @@ class ShiftOrder(EditOrder):
     reach: np.ndarray
     target: np.ndarray
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("score", "reach", "target")}
+
     @property
     def positions(self) -> np.ndarray:
         return self.reach
@@ -87,17 +94,25 @@ class ShiftOrder(EditOrder):
         moved = np.abs(pull) > NO_PULL * view.largest_sum(self.score)
         reach = _between_crossings(start, pull, moved, *view.step_width(self.score))
         reach = reach[reach <= view.farthest(self.score)]
+        near = None
         if not view.decides_quickly:
-            reach = self._ask_less(reach, start, pull, view.near_ties(index, self.score, n_jobs=n_jobs))
+            near = view.near_ties(index, self.score, n_jobs=n_jobs)
+            reach = self._ask_less(reach, start, pull, near, n_jobs)
         if some and len(reach) > GRID + 1:  # as many crossings of the sample between any two
             reach = reach[np.append(0, np.linspace(1, len(reach) - 1, GRID).astype(np.intp))]
-        return replace(self, reach=reach)
+        order = replace(self, reach=reach)
+        object.__setattr__(order, "_known", KnownLines(index, start, pull, near))  # a replay on these rows comes next
+        return order
 
-    def _ask_less(self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies) -> np.ndarray:
+    def _ask_less(
+        self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies, n_jobs: int | None
+    ) -> np.ndarray:
         """Return the steps without some of those at which the model must be asked about rows, if these are many."""
-        begin, end = _steps_within(reach, start, pull, *near.limits)
+        begin, end = _steps_within(reach, start, pull, *near.limits, n_jobs=n_jobs)
         n_asked = np.zeros(len(reach) + 1, np.int64)
-        for low, high in _cut_out(begin, end, *_steps_within(reach, start, pull, *near.tie_limits)):
+        some = np.flatnonzero(end > begin)
+        begin, end, start, pull = begin[some], end[some], start[some], pull[some]
+        for low, high in _cut_out(begin, end, *_steps_within(reach, start, pull, *_of_rows(near.tie_limits, some))):
             np.add.at(n_asked, low, 1)
             np.add.at(n_asked, high, -1)
         asked = np.flatnonzero(np.cumsum(n_asked[:-1]))
@@ -112,9 +127,12 @@ class ShiftOrder(EditOrder):
         if len(constraint.pairs) > 1:  # the pull predicts how people are weighed then, not a group
             return
         rows = placed.rows
-        pull = view.sum_leaves(placed.index, self.score)
+        pull = self._lines_of(view, placed.index, n_jobs=None).pull
         target = weigh_rows(rows, self.target)
         weight = np.abs(target) * rows.weight
+        if len(pull) > MOST_HASHES:  # so many say it well enough
+            some = np.linspace(0, len(pull) - 1, MOST_HASHES).astype(np.intp)
+            pull, target, weight = pull[some], target[some], weight[some]
         if not all(weight[side].any() for side in (target > 0, target < 0)):
             return
         # P(pull_a > pull_b) of a pair with target_a > 0 > target_b, ties counted half, pairs weighed by w |target|
@@ -148,10 +166,12 @@ class ShiftOrder(EditOrder):
 
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         rows = placed.rows
-        start, pull = self._lines(view, placed.index, n_jobs=n_jobs)
+        known = self._lines_of(view, placed.index, n_jobs=n_jobs)
+        start, pull, near = known.start, known.pull, known.near
+        if near is None:
+            near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
         first = placed.decide(view, n_jobs=n_jobs)
-        near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
-        begin, end = _steps_within(self.reach, start, pull, *near.limits)
+        begin, end = _steps_within(self.reach, start, pull, *near.limits, n_jobs=n_jobs)
         between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
         leaf_kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
@@ -172,7 +192,7 @@ class ShiftOrder(EditOrder):
     ) -> None:
         """Put right what ``changes`` has of the steps at which neither the sign nor the side of ties decides a row."""
         some = np.flatnonzero(end > begin)
-        ties = (np.broadcast_to(limit, len(start))[some] for limit in near.tie_limits)
+        ties = _of_rows(near.tie_limits, some)
         tie_begin, tie_end = _steps_within(self.reach, start[some], pull[some], *ties)
         cell, weight = placed.rows.cell, placed.rows.weight
         last = changes.shape[1] - 1
@@ -188,14 +208,41 @@ class ShiftOrder(EditOrder):
                 on = step < last
                 np.add.at(changes, (cell[row[on]], step[on] + 1), -more[on])
 
+    def _lines_of(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> "KnownLines":
+        """Return the lines of rows, which are known if these have just made the steps."""
+        known: KnownLines | None = getattr(self, "_known", None)
+        if known is None or known.leaves is not index:
+            known = KnownLines(index, *self._lines(view, index, n_jobs=n_jobs), None)
+        return known
+
     def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the score of each row and what lambda takes off it: ``start - lambda * pull``."""
         # start_i = bias + sum over the leaves of i of their scores, pull_i = sum over the leaves of i of d
         return view.row_scores(index, n_jobs=n_jobs), view.sum_leaves(index, self.score, n_jobs=n_jobs)
 
 
+class KnownLines(NamedTuple):
+    """The scores of rows along a direction, and which of them are near the cut-off, if that was asked."""
+
+    leaves: np.ndarray
+    start: np.ndarray
+    pull: np.ndarray
+    near: NearTies | None
+
+
+def _of_rows(limits: tuple[float | np.ndarray, ...], rows: np.ndarray) -> list[float | np.ndarray]:
+    """Limits, each one number or one for each row, of some rows."""
+    return [limit[rows] if isinstance(limit, np.ndarray) and limit.ndim else limit for limit in limits]
+
+
 def _steps_within(
-    reach: np.ndarray, start: np.ndarray, pull: np.ndarray, rounding: float | np.ndarray, growth: float | np.ndarray
+    reach: np.ndarray,
+    start: np.ndarray,
+    pull: np.ndarray,
+    rounding: float | np.ndarray,
+    growth: float | np.ndarray,
+    *,
+    n_jobs: int | None = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the steps from 1 on at which ``start - lambda * pull`` is within ``rounding + lambda * growth`` of 0.
 
@@ -211,8 +258,15 @@ def _steps_within(
         high = np.where(slope > 0, bound, np.where((slope == 0) & (room < 0), -np.inf, np.inf))
         low = np.where(slope < 0, np.maximum(low, bound), low)
     low = np.where(np.isnan(low), -np.inf, low)  # 0 / 0
-    begin = np.maximum(np.searchsorted(reach, low, side="left"), 1)
-    return begin, np.maximum(np.searchsorted(reach, high, side="right"), begin)
+    begin, end = np.empty((2, len(start)), np.intp)
+
+    def search(part: slice) -> None:
+        begin[part] = np.maximum(np.searchsorted(reach, low[part], side="left"), 1)
+        end[part] = np.maximum(np.searchsorted(reach, high[part], side="right"), begin[part])
+
+    n_jobs = jobs_for(STEPS_OF_SEARCH * len(start), n_jobs)
+    run_threads(search, split_evenly(len(start), n_jobs), n_jobs=n_jobs, verbose=0, description="steps of rows")
+    return begin, end
 
 
 def _cut_out(
