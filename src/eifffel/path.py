@@ -683,7 +683,8 @@ class FairnessPath:
             The columns of a table that are the model's features, in its order, for a model that was trained without
             names; see `trace_path`.
         n_jobs : int, optional
-            Threads for the pass over rows; the workers of Dask take one for each partition, whatever it is.
+            Threads for the pass over rows; ``None`` for as many as the model has for its own. The workers of Dask take
+            one for each partition, whatever it is.
         verbose : int
             Above 0, a progress bar appears on work over a second.
 
@@ -747,7 +748,7 @@ class FairnessPath:
         [0.5, 0.0, -0.5]
         """
         view = self._view()
-        n_jobs = given.threads(n_jobs)
+        n_jobs = given.threads(view.jobs_for(n_jobs))
         constraint, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
         counts, searched_counts = measured.path_counts(MEASURED_ROWS, constraint)
         overlap, training = find_overlap(measured.hashes, self.scored), Training.of(view)

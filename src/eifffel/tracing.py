@@ -36,6 +36,7 @@ from eifffel.exceptions import (
     warn_caller,
     wording,
 )
+from eifffel.kernels.compiling import say_compiling
 from eifffel.leaves.counting import Counted, count_rows
 from eifffel.leaves.placing import PlacedRows, Placing, RowsInLeaves
 from eifffel.leaves.training import Training, find_trained
@@ -154,7 +155,8 @@ def trace_path(
         Bytes of leaf indices that may be kept where rows are read in batches and are needed again; what goes beyond is
         made again. Of Dask collections none are kept, whatever it is.
     n_jobs : int, optional
-        Threads for the passes over rows. The workers of Dask take one for each partition, whatever it is.
+        Threads for the passes over rows; ``None`` for as many as the model has for its own. The workers of Dask take
+        one for each partition, whatever it is.
     verbose : int
         Above 0, a progress bar appears on work over a second; it counts rows, or partitions of Dask collections.
 
@@ -263,7 +265,15 @@ def trace_rows(
     model: Any, scoring: Batches, selection: Batches | None, comparison: Comparison | Compared, tracing: Tracing
 ) -> FairnessPath:
     """`trace_path` for rows in batches; what is compared may be known already, from more rows than these."""
+    with say_compiling(tracing.verbose):
+        return _trace(model, scoring, selection, comparison, tracing)
+
+
+def _trace(
+    model: Any, scoring: Batches, selection: Batches | None, comparison: Comparison | Compared, tracing: Tracing
+) -> FairnessPath:
     view, compared, surveys = _resolve(model, scoring, selection, comparison, tracing)
+    tracing = replace(tracing, n_jobs=view.jobs_for(tracing.n_jobs))
     strategy = resolve_strategy(tracing.strategy, view, compared.constraint)
     scored, chosen_on = _place(view, compared, scoring, selection, surveys, tracing)
     constraint = compared.constraint.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")

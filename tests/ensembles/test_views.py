@@ -12,6 +12,8 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import (
     BaggingClassifier,
     ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
 from sklearn.exceptions import NotFittedError
@@ -29,7 +31,7 @@ from eifffel import (
     trace_path,
     view_ensemble,
 )
-from eifffel.ensembles import VIEWS
+from eifffel.ensembles import VIEWS, EnsembleView
 
 
 class DerivedForest(RandomForestClassifier):
@@ -438,3 +440,55 @@ def test_a_model_that_is_not_its_leaves_is_caught(kind):
     model = kind(5, random_state=0).fit(X, y)
     with pytest.raises(ViewMismatchError, match=f"leaves of this {kind.__name__} do not give its own predictions"):
         trace_path(model, X, y, sensitive_features=s)
+
+
+def test_threads_are_those_of_the_model_unless_others_are_asked_for(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    own = {
+        RandomForestClassifier(2): None,
+        RandomForestClassifier(2, n_jobs=2): 2,
+        DecisionTreeClassifier(): None,
+        GradientBoostingClassifier(n_estimators=2): None,
+        HistGradientBoostingClassifier(max_iter=2): 3,
+    }
+    for model, jobs in own.items():
+        view = view_ensemble(model.fit(X, y))
+        assert view.jobs_for(None) == jobs
+        assert view.jobs_for(1) == 1
+    taken = []
+    apply = EnsembleView.apply
+
+    def noted(self, rows, *, n_jobs=None, verbose=0):
+        taken.append(n_jobs)
+        return apply(self, rows, n_jobs=n_jobs, verbose=verbose)
+
+    monkeypatch.setattr(EnsembleView, "apply", noted)
+    model = RandomForestClassifier(2, n_jobs=2, random_state=0).fit(X, y)
+    path = trace_path(model, X, y, sensitive_features=s)
+    assert set(taken) <= {2, None}, "the check of a sample takes one thread"
+    assert 2 in taken
+    taken.clear()
+    path.measure(X, y, s)
+    assert 2 in taken
+    taken.clear()
+    trace_path(model, X, y, sensitive_features=s, n_jobs=1)
+    assert 2 not in taken
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "given", "jobs"),
+    [
+        ("lightgbm", "LGBMClassifier", {"n_jobs": 2}, 2),
+        ("lightgbm", "LGBMClassifier", {}, 3),
+        ("xgboost", "XGBClassifier", {"n_jobs": 2}, 2),
+        ("xgboost", "XGBClassifier", {}, 3),
+        ("catboost", "CatBoostClassifier", {"thread_count": 2, "verbose": False, "allow_writing_files": False}, 2),
+        ("catboost", "CatBoostClassifier", {"verbose": False, "allow_writing_files": False}, 3),
+    ],
+)
+def test_threads_of_libraries_that_take_all(library, name, given, jobs, monkeypatch):
+    package = pytest.importorskip(library)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    quiet = {"verbose": -1} if library == "lightgbm" else {}
+    model = getattr(package, name)(n_estimators=2, **given, **quiet).fit(X, y)
+    assert view_ensemble(model).jobs_for(None) == jobs

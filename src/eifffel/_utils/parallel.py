@@ -1,11 +1,12 @@
 """Threads and progress for the passes over trees and rows."""
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from joblib import effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from tqdm.auto import tqdm
 
 # (row, tree) pairs of plain sums from which on a second thread saves more than waking it costs.
@@ -15,6 +16,12 @@ PAIRS_WORTH_A_THREAD = 1 << 24
 def jobs_for(n_pairs: int, n_jobs: int | None) -> int | None:
     """The jobs to take for sums over (row, tree) pairs: one where there is little to do."""
     return n_jobs if n_pairs >= PAIRS_WORTH_A_THREAD else 1
+
+
+def all_threads() -> int:
+    """How many threads there are for libraries that take all: those that OpenMP may have, or else one for each core."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    return int(said) if said.isdigit() and int(said) else cpu_count()
 
 
 class Bar(NamedTuple):

@@ -9,7 +9,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from eifffel.ensembles import INFREQUENT, Column, EnsembleView, TreeStructure
+from eifffel.ensembles import INFREQUENT, Column, EnsembleView
+from eifffel.ensembles.trees import TreeTable
+from eifffel.exceptions import UnsupportedModelError
 
 # Values that a rule does not allow, in brief.
 LISTED = 4
@@ -168,41 +170,48 @@ class Rule:
 
 def read_rules(view: EnsembleView, leaves: np.ndarray, becomes: Sequence[str], columns: Sequence[Column]) -> list[Rule]:
     """The rules of ``leaves``, numbered over the ensemble, in the order given."""
-    trees = view.leaf_tree[leaves]
-    structures = {int(t): view.structure(int(t)) for t in np.unique(trees)}
-    parents = {t: _parents(structure) for t, structure in structures.items()}
-    rules = []
-    for t, leaf, outcome in zip(trees.tolist(), leaves.tolist(), becomes, strict=True):
-        node = int(view.leaf_node[leaf])
-        conditions = tuple(_conditions(structures[t], parents[t], node, columns))
-        rules.append(Rule(t, node, conditions, outcome))
-    return rules
+    table = view.table if view.votes else None
+    if table is None:
+        raise UnsupportedModelError(
+            f"rules are read from scikit-learn's averaged trees, not yet from a {type(view.model).__name__}; "
+            "path.flips(step) lists the leaves that were changed"
+        )
+    parents, at = _parents(table), np.flatnonzero(table.leaf >= 0)[leaves]
+    return [
+        Rule(t, node, tuple(_conditions(table, *parents, own, columns)), outcome)
+        for t, node, own, outcome in zip(
+            view.leaf_tree[leaves].tolist(), view.leaf_node[leaves].tolist(), at.tolist(), becomes, strict=True
+        )
+    ]
 
 
-def _parents(structure: TreeStructure) -> np.ndarray:
-    parent = np.full(len(structure.left), -1)
-    inner = np.flatnonzero(structure.left != -1)
-    parent[structure.left[inner]] = inner
-    parent[structure.right[inner]] = inner
-    return parent
+def _parents(table: TreeTable) -> tuple[np.ndarray, np.ndarray]:
+    """The parent of each node, as a node of the table, -1 for roots; and whether the node is its left child."""
+    parent, is_left = np.full(len(table.left), -1), np.zeros(len(table.left), bool)
+    inner = np.flatnonzero(table.inner)
+    first = np.repeat(table.offset[:-1], np.diff(table.offset))[inner]
+    parent[first + table.left[inner]] = inner
+    parent[first + table.right[inner]] = inner
+    is_left[first + table.left[inner]] = True
+    return parent, is_left
 
 
 def _conditions(
-    structure: TreeStructure, parent: np.ndarray, node: int, columns: Sequence[Column]
+    table: TreeTable, parent: np.ndarray, is_left: np.ndarray, node: int, columns: Sequence[Column]
 ) -> Iterator[Condition]:
     low: dict[int, float] = {}
     high: dict[int, float] = {}
     missing: dict[int, bool] = {}
     while parent[node] != -1:
         above = int(parent[node])
-        feature = int(structure.feature[above])
-        threshold = float(structure.threshold[above])
-        goes_left = bool(structure.left[above] == node)
+        feature = int(table.feature[above])
+        threshold = float(table.threshold[above])
+        goes_left = bool(is_left[node])
         if goes_left:
             high[feature] = min(high.get(feature, np.inf), threshold)
         else:
             low[feature] = max(low.get(feature, -np.inf), threshold)
-        missing[feature] = missing.get(feature, True) and bool(structure.missing_left[above]) == goes_left
+        missing[feature] = missing.get(feature, True) and bool(table.missing_left[above]) == goes_left
         node = above
     for feature in sorted(missing):
         yield Condition(

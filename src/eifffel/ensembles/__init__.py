@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from eifffel.ensembles._averaged import AveragedView
-from eifffel.ensembles._base import EnsembleView, NearTies, TreeStructure, sum_leaves
+from eifffel.ensembles._base import EnsembleView, NearTies, sum_leaves
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
 from eifffel.ensembles._features import find_features
@@ -51,7 +51,6 @@ __all__ = [
     "Column",
     "EnsembleView",
     "NearTies",
-    "TreeStructure",
     "find_features",
     "find_view",
     "plain_columns",

@@ -15,27 +15,14 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.ensembles._columns import Column
+from eifffel.ensembles._traversal import Traversal
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable
 from eifffel.exceptions import UnsupportedModelError, ViewMismatchError
 from eifffel.kernels import leaf_kernels
 from eifffel.rows.labels import check_favorable
 
 ROWS_VERIFIED = 100
-
-
-@dataclass(frozen=True, eq=False)
-class TreeStructure:
-    """The splits of one tree, one entry per node; leaves have ``left == -1``.
-
-    A row goes left if its value, as float32, is ``<= threshold``; a missing value goes left
-    where ``missing_left``.
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing_left: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,12 +147,19 @@ class EnsembleView(ABC):
         """Validate ``X`` as the model's own ``predict`` does; what comes out goes into `apply`."""
 
     @abstractmethod
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
-        """The leaf of each row in each tree, shape (n_trees, n_rows), counted from the tree's first leaf.
+    def _read_table(self) -> TreeTable | None:
+        """The splits of all trees; ``None`` if some are of a kind that a table cannot hold."""
 
-        ``rows`` are what `check_rows` made. The smallest unsigned type that holds the indices: they are most of what a
-        path needs of memory.
+    @abstractmethod
+    def _values(self, rows: Any) -> np.ndarray | None:
+        """Rows as numbers, NaN where they are missing, as the splits of the table compare them.
+
+        ``None`` if only the library can make them, as of sparse rows.
         """
+
+    @abstractmethod
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
+        """What `apply` gives, by the library's own leaf indices."""
 
     @abstractmethod
     def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
@@ -254,13 +248,6 @@ class EnsembleView(ABC):
         """Features on which the model looks monotone, with 1 or -1, where its file would not say that it is."""
         return {}
 
-    def structure(self, t: int) -> TreeStructure:
-        """The splits of tree ``t``, features numbered as the ensemble's input columns."""
-        raise UnsupportedModelError(
-            f"rules are read from scikit-learn's averaged trees, not yet from a {type(self.model).__name__}; "
-            "path.flips(step) lists the leaves that were changed"
-        )
-
     @abstractmethod
     def favor(self, leaf_value: np.ndarray) -> np.ndarray:
         """How much leaves with these values speak for the favourable class, one number for each."""
@@ -275,6 +262,40 @@ class EnsembleView(ABC):
         """How much more likely than not the favourable class is, from -1 to 1, for rows of these scores."""
 
     # What follows from it.
+
+    def jobs_for(self, n_jobs: int | None) -> int | None:
+        """The jobs that are asked for, or else those of the model itself."""
+        return self._own_jobs if n_jobs is None else n_jobs
+
+    @property
+    def _own_jobs(self) -> int | None:
+        """How many jobs the model predicts with, as it says."""
+        jobs: int | None = getattr(self.model, "n_jobs", None)
+        return jobs
+
+    @property
+    def table(self) -> TreeTable | None:
+        """The splits of all trees; ``None`` if some are of a kind that a table cannot hold."""
+        return self._read_table()
+
+    @cached_property
+    def _traversal(self) -> Traversal | None:
+        """The table, compiled, so that rows are sent down all trees at once."""
+        table = self._read_table()
+        return None if table is None else Traversal.of(table)
+
+    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+        """The leaf of each row in each tree, shape (n_trees, n_rows), counted from the tree's first leaf.
+
+        ``rows`` are what `check_rows` made. The smallest unsigned type that holds the indices: they are most of what a
+        path needs of memory.
+        """
+        values = None if self._traversal is None else self._values(rows)
+        if self._traversal is None or values is None:
+            return self._library_leaves(rows, n_jobs=n_jobs, verbose=verbose)
+        index = np.empty((self.n_trees, len(values)), self.index_type)
+        self._traversal.place(values, index, n_jobs=n_jobs, verbose=verbose)
+        return index
 
     @property
     def unshiftable(self) -> str:

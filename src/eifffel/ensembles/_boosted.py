@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
+from eifffel._utils.parallel import all_threads
 from eifffel.ensembles._base import EnsembleView, NearTies
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import FeaturesNeededError
@@ -31,6 +32,12 @@ class BoostedView(EnsembleView):
     """The type in which the library adds leaf values."""
 
     raw_bias: float
+
+    @property
+    def _own_jobs(self) -> int | None:
+        # Such libraries take all threads that OpenMP has where nothing is said.
+        jobs = super()._own_jobs
+        return all_threads() if jobs in (None, 0) else jobs
 
     def raw_cut(self) -> float:
         """The raw score above which the ensemble itself decides for the second class."""
@@ -116,7 +123,9 @@ class BoostedView(EnsembleView):
 
     def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
         # A row of which no leaf moves is decided as before, to the last bit.
-        moves = self.sum_leaves(index, (direction != 0).astype(np.float64), n_jobs=n_jobs) > 0
+        moves = np.ones(index.shape[1], bool)
+        if not direction.all():
+            moves = self.sum_leaves(index, (direction != 0).astype(np.float64), n_jobs=n_jobs) > 0
         rounding, growth = self._score_errors(index, direction, n_jobs=n_jobs)
         return NearTies(rounding, growth, None, np.where(moves, -np.inf, np.inf), 0.0)
 

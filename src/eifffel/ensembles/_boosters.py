@@ -43,7 +43,7 @@ class BoosterView(BoostedView):
     def classes_of(model: Any) -> np.ndarray:
         return model.classes_ if hasattr(model, "classes_") else np.array([0, 1])
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         return apply_blocks(self, lambda block: self._predict(block, pred_leaf=True), rows, verbose=verbose)
 
     def probability(self, X: Any) -> np.ndarray:

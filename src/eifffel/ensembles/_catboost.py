@@ -2,15 +2,20 @@
 
 import copy
 import io
+import json
 import math
 from collections.abc import Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from eifffel._utils.parallel import all_threads
 from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
+from eifffel.ensembles._treewise import apply_blocks, cast_rows, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.exceptions import UnsupportedModelError
 
 # Loss functions whose raw score is the log-odds of the second class.
@@ -66,6 +71,11 @@ class CatBoostView(BoostedView):
         names = super().feature_names
         return names if len(names) == len(own) else [f"x{k}" for k in range(len(own))]
 
+    @property
+    def _own_jobs(self) -> int | None:
+        jobs = self.model.get_params().get("thread_count")
+        return all_threads() if jobs in (None, -1) else jobs
+
     def raw_cut(self) -> float:
         # CatBoost compares raw scores: the second class is decided for above, not at, this cut.
         threshold = self.model.get_probability_threshold()
@@ -80,7 +90,38 @@ class CatBoostView(BoostedView):
         self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost says about such rows
         return X
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+    def _read_table(self) -> TreeTable | None:
+        model = self.model
+        if len(model.get_cat_feature_indices()) or len(model.get_embedding_feature_indices()):
+            return None
+        with TemporaryDirectory() as folder:
+            model.save_model(f"{folder}/model.json", format="json")
+            document = json.loads(Path(f"{folder}/model.json").read_text(encoding="utf-8"))
+        own = document["features_info"]["float_features"]
+        flat = np.array([feature["flat_feature_index"] for feature in own])
+        # Missing values are below all others, and never go right, or above all.
+        below = np.array([feature["nan_value_treatment"] != "AsTrue" for feature in own])
+        oblivious = "oblivious_trees" in document
+        read, grown = (_read_oblivious, "oblivious_trees") if oblivious else (_read_nested, "trees")
+        trees = list(map(read, document[grown]))
+        offset = np.concatenate([[0], np.cumsum([len(left) for left, *_ in trees])])
+        left, right, feature, border = (np.concatenate(part) for part in zip(*trees, strict=True))
+        return TreeTable(
+            offset=offset,
+            left=left,
+            right=right,
+            feature=flat[feature],
+            threshold=border.astype(np.float32),
+            missing_left=below[feature],
+            leaf=count_up_leaves(offset, left < 0),
+            seen_as=np.float32,
+            oblivious=oblivious,
+        )
+
+    def _values(self, rows: Any) -> np.ndarray | None:
+        return cast_rows(rows, np.float32)
+
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         return apply_blocks(self, self.model.calc_leaf_indexes, rows, verbose=verbose)
 
     def _model_score(self, X: Any) -> np.ndarray:
@@ -126,3 +167,44 @@ class CatBoostView(BoostedView):
         model.load_model(stream=io.BytesIO(self.model._serialize_model()))
         model._n_features_in = self.model.n_features_in_  # reading sets it to 0
         return model
+
+
+Splits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def _read_oblivious(tree: dict[str, Any]) -> Splits:
+    """A tree that asks the same of all rows at a level, as nodes: children, feature and border of each."""
+    splits = tree.get("splits") or []
+    n_splits = 2 ** len(splits) - 1
+    node = np.arange(2 * n_splits + 1)
+    left = np.where(node < n_splits, 2 * node + 1, -1)
+    # The last split of the list is the highest bit of the number of a leaf, and asked first here.
+    level = np.log2(node + 1).astype(np.int64)
+    feature, border = (
+        np.array([*(split[name] for split in reversed(splits)), 0])[level] for name in ("float_feature_index", "border")
+    )
+    return left, np.where(left < 0, -1, left + 1), feature, border
+
+
+def _read_nested(tree: dict[str, Any]) -> Splits:
+    """A tree of nodes in nodes, as `_read_oblivious` gives one, with its leaves in the order of their numbers.
+
+    CatBoost numbers them from left to right, but for one whose sibling is a split: it comes before all that are below.
+    """
+    nodes: list[list[Any]] = []  # children, feature and border
+    pending: list[tuple[dict[str, Any], int, int]] = [(tree, 0, 0)]
+    while pending:
+        node, parent, side = pending.pop()
+        if nodes:
+            nodes[parent][side] = len(nodes)
+        split = node.get("split")
+        if split is None:
+            nodes.append([-1, -1, 0, 0.0])
+            continue
+        children = [(node[name], len(nodes), k) for k, name in enumerate(("left", "right"))]
+        if "split" in node["left"] and "split" not in node["right"]:
+            children.reverse()
+        nodes.append([0, 0, split["float_feature_index"], split["border"]])
+        pending += reversed(children)
+    left, right, feature, border = map(np.array, zip(*nodes, strict=True))
+    return left, right, feature, border

@@ -11,9 +11,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from eifffel.ensembles._averaged import AveragedView
-from eifffel.ensembles._base import TreeStructure
-from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
+from eifffel.ensembles._treewise import apply_trees, dense, gather_leaves, leaf_nodes, read_trees
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -102,34 +102,29 @@ class _AveragedTreesView(AveragedView):
             ensure_all_finite="allow-nan" if allow_nan else True,
         )
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+    def _read_table(self) -> TreeTable:
+        return read_trees([tree.tree_ for tree in self._trees], self._features)
+
+    def _values(self, rows: Any) -> np.ndarray | None:
+        return dense(rows)
+
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         def nodes_of(t: int) -> np.ndarray:
             features = self._features(t)
             return self._trees[t].tree_.apply(rows if features is None else rows[:, features])
 
         return apply_trees(self, nodes_of, rows.shape[0], n_jobs=n_jobs, verbose=verbose)
 
-    def structure(self, t: int) -> TreeStructure:
-        tree = self._trees[t].tree_
-        features, inner = self._features(t), tree.feature >= 0
-        return TreeStructure(
-            left=tree.children_left,
-            right=tree.children_right,
-            # Leaves have -2 in the place of a feature.
-            feature=tree.feature if features is None else np.where(inner, features[tree.feature * inner], -2),
-            threshold=tree.threshold,
-            missing_left=tree.missing_go_to_left,
-        )
-
     @property
     def leaf_rows(self) -> np.ndarray:
         return gather_leaves(self, [tree.tree_.n_node_samples for tree in self._trees])
 
     def _splits(self) -> Iterable[Any]:
-        for t in range(self.n_trees):
-            structure = self.structure(t)
-            yield structure.threshold
-            yield structure.feature
+        for t, tree in enumerate(self._trees):
+            features, own = self._features(t), tree.tree_.feature
+            yield tree.tree_.threshold
+            # Leaves have -2 in the place of a feature.
+            yield own if features is None else np.where(own >= 0, features[np.maximum(own, 0)], -2)
 
     def _write(self, leaf_value: np.ndarray) -> Any:
         model = copy.deepcopy(self.model)

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from eifffel.ensembles._boosted import BoostedView
-from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
+from eifffel.ensembles._treewise import apply_trees, dense, gather_leaves, leaf_nodes, read_trees
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -43,6 +44,10 @@ class GradientBoostingView(BoostedView):
                 "row; eifffel edits those that start from a constant, init=None or 'zero'"
             )
 
+    @property
+    def _own_jobs(self) -> int | None:
+        return None  # it predicts in one thread
+
     def raw_of_probability(self, probability: float) -> float:
         # The exponential loss estimates half the log-odds.
         return super().raw_of_probability(probability) / (2 if self.model.loss == "exponential" else 1)
@@ -50,7 +55,13 @@ class GradientBoostingView(BoostedView):
     def _check_rows(self, X: Any) -> Any:
         return validate_data(self.model, X, reset=False, dtype=np.float32, order="C", accept_sparse="csr")
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+    def _read_table(self) -> TreeTable:
+        return read_trees(self._trees)
+
+    def _values(self, rows: Any) -> np.ndarray | None:
+        return dense(rows)
+
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         return apply_trees(self, lambda t: self._trees[t].apply(rows), rows.shape[0], n_jobs=n_jobs, verbose=verbose)
 
     def _model_score(self, X: Any) -> np.ndarray:

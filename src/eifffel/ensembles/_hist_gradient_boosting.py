@@ -9,6 +9,7 @@ import numpy as np
 from eifffel.ensembles._boosted import BoostedView, constrains
 from eifffel.ensembles._treewise import apply_trees, gather_leaves, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.exceptions import UnsupportedModelError
 
 
@@ -41,7 +42,32 @@ class HistGradientBoostingView(BoostedView):
     def _check_rows(self, X: Any) -> Any:
         return self.model._preprocess_X(X, reset=False)
 
-    def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
+    def _read_table(self) -> TreeTable:
+        nodes = np.concatenate([tree.nodes for tree in self._trees])
+        offset = np.concatenate([[0], np.cumsum([len(tree.nodes) for tree in self._trees])])
+        inner = nodes["is_leaf"] == 0
+        # Each tree numbers its own sets, of 256 bits each.
+        bits = np.concatenate([tree.raw_left_cat_bitsets for tree in self._trees]).view(np.uint8)
+        n_sets = np.cumsum([0, *(len(tree.raw_left_cat_bitsets) for tree in self._trees)])
+        first_set = np.repeat(n_sets[:-1], np.diff(offset))
+        by_category = inner & (nodes["is_categorical"] == 1)
+        return TreeTable(
+            offset=offset,
+            left=np.where(inner, nodes["left"].astype(np.int32), -1),
+            right=np.where(inner, nodes["right"].astype(np.int32), -1),
+            feature=nodes["feature_idx"].astype(np.int32),
+            threshold=nodes["num_threshold"],
+            missing_left=nodes["missing_go_to_left"] == 1,
+            leaf=count_up_leaves(offset, ~inner),
+            seen_as=np.float64,
+            category_set=np.where(by_category, first_set + nodes["bitset_idx"], -1),
+            categories=[np.flatnonzero(own) for own in np.unpackbits(bits, axis=1, bitorder="little")],
+        )
+
+    def _values(self, rows: Any) -> np.ndarray:
+        return rows
+
+    def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         known_cat_bitsets, f_idx_map = self.model._bin_mapper.make_known_categories_bitsets()
 
         def nodes_of(t: int) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,19 @@ from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
-from eifffel.ensembles._treewise import leaf_nodes
+from eifffel.ensembles._treewise import cast_rows, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable
 
 # Objectives whose raw score is the log-odds of the second class, up to a factor.
 LIGHTGBM_OBJECTIVES = ("binary", "cross_entropy")
 MONOTONE_PARAMETERS = ("monotone_constraints", "mc", "monotone_constraint", "monotonic_cst")
 LINEAR_PARAMETERS = ("linear_tree", "linear_trees")
+# The bits of decision_type.
+BY_CATEGORY, DEFAULT_LEFT, MISSING_SHIFT = 1, 2, 2
+ZERO_IS_MISSING, NAN_IS_MISSING = 1, 2
+# What is no further from 0 is 0.
+ZERO = float(np.float32(1e-35))
 # Why a model cannot be edited, and what to do.
 LINEAR = (
     "was trained with linear_tree, whose leaves hold linear models and ignore values that are set; train it without"
@@ -114,6 +122,95 @@ class LightGBMView(BoosterView):
                 "come here, as in frame.astype({'job': 'category'})"
             ) from error
         return X
+
+    def _read_table(self) -> TreeTable:
+        n_leaves = np.diff(self.leaf_offset)
+        offset = np.concatenate([[0], np.cumsum(2 * n_leaves - 1)])
+        # The nodes of each tree: its splits, then its leaves, which are children below 0, counted downwards from -1.
+        place = np.arange(offset[-1]) - np.repeat(offset[:-1], np.diff(offset))
+        n_splits = np.repeat(n_leaves - 1, np.diff(offset))
+        inner = place < n_splits
+
+        def read(name: str, kind: type, fill: Any) -> np.ndarray:
+            known = " ".join(re.findall(rf"^{name}=(.*)$", self.text, re.MULTILINE)).split()
+            nodes = np.full(offset[-1], fill, kind)
+            nodes[inner] = np.array(known, np.float64).astype(kind)
+            return nodes
+
+        children = [read(f"{side}_child", np.int32, 0) for side in ("left", "right")]
+        left, right = (np.where(inner, np.where(child < 0, n_splits + ~child, child), -1) for child in children)
+        feature, threshold = read("split_feature", np.int32, -1), read("threshold", np.float64, 0)
+        decision = read("decision_type", np.int32, 0)
+        missing, by_category = decision >> MISSING_SHIFT & 3, decision & BY_CATEGORY > 0
+        # Where no value was missing in training, a missing one counts as 0; one that is split by categories goes right.
+        missing_left = np.where(missing > 0, decision & DEFAULT_LEFT > 0, threshold >= 0) & ~by_category
+        first, categories = self._read_categories()
+        return TreeTable(
+            offset=offset,
+            left=left,
+            right=right,
+            feature=feature,
+            threshold=threshold,
+            missing_left=missing_left,
+            leaf=np.where(inner, -1, place - n_splits).astype(np.int32),
+            seen_as=np.float64,
+            category_set=np.where(by_category, np.repeat(first, np.diff(offset)) + threshold, -1).astype(np.int64),
+            categories=categories,
+            zeros_missing=tuple(np.unique(feature[inner & (missing == ZERO_IS_MISSING) & ~by_category]).tolist()),
+            zero=ZERO,
+        )
+
+    def _read_categories(self) -> tuple[list[int], list[np.ndarray]]:
+        """The sets of categories that splits send to the left, and the number of the first of each tree."""
+        first: list[int] = []
+        sets: list[np.ndarray] = []
+        for block in self.text.split("\nTree=")[1:]:
+            fields = dict(line.partition("=")[::2] for line in block.splitlines())
+            first.append(len(sets))
+            if int(fields.get("num_cat", 0)):
+                begin = np.array(fields["cat_boundaries"].split(), np.int64)
+                words = np.array(fields["cat_threshold"].split(), np.int64).astype("<u4")
+                bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+                sets += [np.flatnonzero(bits[32 * low : 32 * high]) for low, high in pairwise(begin)]
+        return first, sets
+
+    def _values(self, rows: Any) -> np.ndarray | None:
+        if isinstance(rows, list):
+            rows = np.asarray(rows)
+        if isinstance(rows, np.ndarray) and rows.dtype.kind != "f":
+            rows = cast_rows(rows, np.float32)  # LightGBM's own way with whole numbers
+        values = cast_rows(self._code_categories(rows), np.float64)
+        if values is None or not self._by_category:
+            return values
+        values = values.copy()
+        # Categories are cut off at the point before it is looked whether they are below 0.
+        values[:, self._by_category] = np.trunc(values[:, self._by_category])
+        return values
+
+    @cached_property
+    def _by_category(self) -> list[int]:
+        """The columns that are split by categories."""
+        table = self._read_table()
+        return np.unique(table.feature[table.by_category]).tolist()
+
+    def _code_categories(self, rows: Any) -> Any:
+        """Frames of pandas with categories as their places among those of training."""
+        if not hasattr(rows, "iloc"):
+            return rows
+        known = iter(self._booster.pandas_categorical or ())
+        columns = {}
+        for place, kind in enumerate(rows.dtypes):
+            if str(kind) == "category":
+                column, categories = rows.iloc[:, place], next(known)
+                if list(column.cat.categories) != list(categories):
+                    column = column.cat.set_categories(categories)
+                columns[place] = column.cat.codes.replace(-1, np.nan)
+        if not columns:
+            return rows
+        rows = rows.copy(deep=False)
+        for place, codes in columns.items():
+            rows.isetitem(place, codes)
+        return rows
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, raw_score=True)

@@ -1,14 +1,16 @@
-"""Leaf numbers out of node ids, for libraries that give those tree by tree or in blocks of rows."""
+"""What views of several libraries have in common: tables of scikit-learn's trees, and leaf numbers out of node ids."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from eifffel._utils.parallel import run_threads
 from eifffel.ensembles._base import EnsembleView
+from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.kernels import leaf_kernels
 
 # (row, tree) pairs whose node ids a library gives at once: its own tables of them are wide.
@@ -62,6 +64,54 @@ def _number_leaves(view: EnsembleView, t: int) -> np.ndarray:
     number = np.zeros(nodes[-1] + 1, view.index_type)
     number[nodes] = np.arange(len(nodes))
     return number
+
+
+def read_trees(trees: Sequence[Any], features: Callable[[int], np.ndarray | None] = lambda t: None) -> TreeTable:
+    """The table of trees of scikit-learn, each of which may see some columns only, those that ``features(t)`` names."""
+
+    def join(name: str, kind: type) -> np.ndarray:
+        return np.concatenate([getattr(tree, name) for tree in trees], dtype=kind, casting="unsafe")
+
+    offset = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])
+    left = join("children_left", np.int32)
+    feature = join("feature", np.int32)
+    for t in range(len(trees)):
+        own = features(t)
+        if own is not None:
+            part = feature[offset[t] : offset[t + 1]]
+            part[:] = own[np.maximum(part, 0)]  # leaves have -2 in the place of a feature
+    return TreeTable(
+        offset=offset,
+        left=left,
+        right=join("children_right", np.int32),
+        feature=feature,
+        threshold=join("threshold", np.float64),
+        missing_left=join("missing_go_to_left", np.bool_),
+        leaf=count_up_leaves(offset, left < 0),
+        seen_as=np.float32,
+    )
+
+
+def dense(rows: Any) -> np.ndarray | None:
+    """Rows if they are an array, and ``None`` if they are sparse."""
+    return None if scipy.sparse.issparse(rows) else rows
+
+
+def cast_rows(X: Any, kind: type[np.floating]) -> np.ndarray | None:
+    """Rows as an array of this type, as a library casts it; ``None`` if they are no numbers of NumPy's.
+
+    Frames of pandas are cast column by column.
+    """
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    types = getattr(X, "dtypes", None)
+    if types is not None and hasattr(X, "iloc"):
+        if not all(isinstance(own, np.dtype) and own.kind in "buif" for own in types):
+            return None
+    elif not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2 or X.dtype.kind not in "buif":
+        return None
+    with np.errstate(over="ignore"):  # infinite, which libraries take or refuse
+        return X.to_numpy(kind) if hasattr(X, "iloc") else np.asarray(X).astype(kind, copy=False)
 
 
 def gather_leaves(view: EnsembleView, of_nodes: Sequence[np.ndarray]) -> np.ndarray:

@@ -14,8 +14,9 @@ from sklearn.utils import _safe_indexing
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
 from eifffel.ensembles._monotone import LeafBoxes, find_ordered
-from eifffel.ensembles._treewise import leaf_nodes
+from eifffel.ensembles._treewise import cast_rows, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
+from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.kernels import leaf_kernels
 
 # Objectives whose raw score is the log-odds of the second class, and whose prediction is its probability.
@@ -209,6 +210,48 @@ class XGBoostView(BoosterView):
         else:
             self.model.predict(first)
         return X
+
+    def _read_table(self) -> TreeTable:
+        trees = self.used_trees
+        offset = np.concatenate([[0], np.cumsum([len(tree["left_children"]) for tree in trees])])
+
+        def join(name: str, kind: type) -> np.ndarray:
+            return np.concatenate([np.asarray(tree[name], kind) for tree in trees])
+
+        category_set = np.full(offset[-1], -1)
+        categories: list[np.ndarray] = []
+        for first, tree in zip(offset.tolist(), trees, strict=False):
+            named = zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True)
+            for node, begin, size in named:
+                category_set[first + node] = len(categories)
+                categories.append(np.sort(tree["categories"][begin : begin + size]))
+        is_leaf = np.zeros(offset[-1], bool)
+        is_leaf[self.leaf_node + offset[self.leaf_tree]] = True
+        return TreeTable(
+            offset=offset,
+            left=join("left_children", np.int32),
+            right=join("right_children", np.int32),
+            feature=join("split_indices", np.int32),
+            threshold=join("split_conditions", np.float32),
+            missing_left=join("default_left", np.bool_),
+            leaf=count_up_leaves(offset, is_leaf),
+            seen_as=np.float32,
+            strict=True,
+            category_set=category_set,
+            categories=categories,
+            others_left=True,  # those that a split names go right
+        )
+
+    def _values(self, rows: Any) -> np.ndarray | None:
+        values = cast_rows(rows, np.float32)
+        if values is None:
+            return None
+        missing = getattr(self.model, "missing", None)
+        if missing is not None and not np.isnan(missing):
+            values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+        if np.isinf(values).any():
+            self._matrix(rows)  # raises what XGBoost says about such rows
+        return values
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, output_margin=True)

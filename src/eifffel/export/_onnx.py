@@ -20,7 +20,7 @@ from eifffel.export._trees import Ensemble, Tree, read_ensemble
 # The first versions with ONNX's TreeEnsemble, which adds float64, and with all that skl2onnx writes.
 OPSETS = {"": 18, "ai.onnx.ml": 5}
 IR_VERSION = 10
-MODES = {"LEQ": 0, "LT": 1, "GT": 3}
+MODES = {"LEQ": 0, "LT": 1}
 OUTPUTS = ("label", "probabilities")
 NEEDS = "exporting to ONNX needs"
 

@@ -360,10 +360,18 @@ def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_scor
         while stop < found and ratio[order[stop]] == ratio[order[start]]:
             stop += 1
         if stop > start + 1:
-            equal = order[start:stop]
-            order[start:stop] = equal[np.argsort(drop[equal], kind="mergesort")]
+            equal = order[start:stop].copy()
+            drops = np.empty(stop - start)
+            for k in range(stop - start):
+                drops[k] = drop[equal[k]]
+            ranked = np.argsort(drops, kind="mergesort")
+            for k in range(stop - start):
+                order[start + k] = equal[ranked[k]]
         start = stop
-    return leaf[order], -ratio[order]
+    ordered, ordered_ratio = np.empty(found, np.int64), np.empty(found)
+    for k in range(found):  # what NumPy does in one expression takes numba seconds to compile
+        ordered[k], ordered_ratio[k] = leaf[order[k]], -ratio[order[k]]
+    return ordered, ordered_ratio
 
 
 @compiled

@@ -1,0 +1,316 @@
+"""Tables of trees: rows go to the leaves that the library itself gives, whatever their values."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.tree import DecisionTreeClassifier
+
+from boosters import BOOSTED
+from draws import people
+from eifffel.ensembles import _traversal, view_ensemble
+from eifffel.ensembles._traversal import Traversal
+from eifffel.ensembles.trees import TreeTable, count_up_leaves
+from probes import check_leaves, probe
+
+X, y, _ = people(300, seed=3)
+# Values with few digits, none, and many, so that thresholds are of all kinds.
+X = np.column_stack([X, np.random.RandomState(0).normal(size=len(y)) * 1e4, np.random.RandomState(1).rand(len(y))])
+HOLES = np.where(np.random.RandomState(2).uniform(size=X.shape) < 0.2, np.nan, X)
+TREES = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "stump": DecisionTreeClassifier(max_depth=1, random_state=0),
+    "leaf": DecisionTreeClassifier(min_samples_leaf=200, random_state=0),
+    "forest": RandomForestClassifier(6, random_state=0),
+    "extra trees": ExtraTreesClassifier(6, random_state=0),
+    "bagging, some features": BaggingClassifier(n_estimators=6, max_features=0.5, random_state=0),
+    "bagging, few samples": BaggingClassifier(n_estimators=6, max_samples=3, random_state=0),
+    "histograms": HistGradientBoostingClassifier(max_iter=12, min_samples_leaf=5, random_state=0),
+    "histograms, categories": HistGradientBoostingClassifier(
+        max_iter=12, min_samples_leaf=2, categorical_features=[1, 2], random_state=0
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("rows", [X, HOLES], ids=["whole", "with holes"])
+def test_trees_of_scikit_learn(name, rows):
+    model = TREES[name].fit(rows, y)
+    if "extra" in name and rows is HOLES:
+        assert np.isnan(rows).any()
+    check_leaves(view_ensemble(model, favorable=1), probe(view_ensemble(model, favorable=1), rows))
+
+
+def test_gradient_boosting():
+    model = GradientBoostingClassifier(n_estimators=12, random_state=0).fit(X, y)
+    view = view_ensemble(model)
+    check_leaves(view, probe(view, X, missing=False))
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_boosted_models(name):
+    view = view_ensemble(BOOSTED[name](X, y))
+    check_leaves(view, probe(view, X, missing="gradient" not in name))
+
+
+def test_sparse_rows_are_placed_by_the_library():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    model = RandomForestClassifier(6, random_state=0).fit(X, y)
+    view = view_ensemble(model)
+    rows = scipy_sparse.csr_matrix(np.round(X))
+    checked = view.check_rows(rows)
+    assert view._values(checked) is None
+    np.testing.assert_array_equal(view.apply(checked), view.apply(view.check_rows(np.round(X))))
+
+
+# A table of trees that nobody trained, and its slow, obvious twin.
+
+VALUES = [np.nan, -np.inf, -2.0, -1.0, -0.0, 0.0, 1e-36, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0, np.inf]
+
+
+@st.composite
+def tables(draw):
+    """Trees of a few levels; splits by thresholds and by categories, in both types."""
+    seen_as = draw(st.sampled_from([np.float32, np.float64]))
+    others_left, strict = draw(st.booleans()), seen_as is np.float32 and draw(st.booleans())
+    nodes, offset, sets = [], [0], []
+    for _ in range(draw(st.integers(1, 4))):
+        tree, pending = [], [0]
+        tree.append(None)
+        depth = {0: 0}
+        while pending:
+            node = pending.pop(0)
+            if depth[node] < 4 and draw(st.integers(0, 3)):
+                left = len(tree)
+                tree += [None, None]
+                for child in (left, left + 1):
+                    depth[child] = depth[node] + 1
+                    pending.append(child)
+                feature = draw(st.integers(0, 3))
+                own_set = -1
+                if feature == 3:
+                    own_set = len(sets)
+                    sets.append(np.array(sorted(draw(st.sets(st.sampled_from([0, 1, 2, 3, 40]), min_size=1)))))
+                threshold = draw(st.sampled_from(VALUES[2:-1]))
+                tree[node] = (left, left + 1, feature, threshold, draw(st.booleans()), own_set)
+            else:
+                tree[node] = (-1, -1, 0, 0.0, False, -1)
+        nodes += tree
+        offset.append(len(nodes))
+    left, right, feature, threshold, missing_left, category_set = map(np.array, zip(*nodes, strict=True))
+    return TreeTable(
+        offset=np.array(offset),
+        left=left,
+        right=right,
+        feature=feature,
+        threshold=threshold.astype(seen_as),
+        missing_left=missing_left,
+        leaf=count_up_leaves(np.array(offset), left < 0),
+        seen_as=seen_as,
+        strict=strict,
+        category_set=category_set,
+        categories=sets,
+        others_left=others_left,
+        zeros_missing=tuple(draw(st.sets(st.integers(0, 2)))),
+        zero=draw(st.sampled_from([0.0, 1e-35])),
+    )
+
+
+def walk(table, t, row):
+    """The leaf of a row in a tree, as `TreeTable` says it."""
+    node = table.offset[t]
+    while table.left[node] >= 0:
+        feature = table.feature[node]
+        value = table.seen_as(row[feature])
+        if abs(value) <= table.zero:
+            value = table.seen_as(0)
+        if np.isnan(value) or (feature in table.zeros_missing and value == 0):
+            goes_left = table.missing_left[node]
+        elif table.category_set[node] >= 0:
+            named = value >= 0 and np.trunc(value) in table.categories[table.category_set[node]]
+            goes_left = named != table.others_left
+        elif table.strict:
+            goes_left = value < table.threshold[node]
+        else:
+            goes_left = value <= table.threshold[node]
+        node = table.offset[t] + (table.left if goes_left else table.right)[node]
+    return table.leaf[node]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    table=tables(),
+    rows=st.lists(st.lists(st.sampled_from([*VALUES, 40.0, 40.7]), min_size=4, max_size=4), min_size=1, max_size=9),
+    times=st.sampled_from([1, 130]),
+)
+def test_a_traversal_is_a_walk_from_node_to_node(table, rows, times):
+    values = np.array(rows * times, table.seen_as)  # more rows than go side by side
+    index = np.empty((table.n_trees, len(values)), np.uint8)
+    Traversal.of(table).place(values, index, n_jobs=1, verbose=0)
+    expected = [[walk(table, t, row) for row in values[: len(rows)]] for t in range(table.n_trees)]
+    np.testing.assert_array_equal(index, np.tile(expected, times))
+
+
+def test_codes_are_in_the_order_of_numbers():
+    numbers = np.array([-np.inf, -3e38, -1.0, -1e-45, 0.0, 1e-45, 1.0, 1.0000001, 3e38, np.inf], np.float32)
+    assert (np.diff(_traversal.code_floats(numbers).astype(np.int64)) > 0).all()
+    assert _traversal.code_floats(numbers)[0] > _traversal.LOWEST
+    assert _traversal.code_floats(numbers)[-1] < _traversal.HIGHEST
+
+
+def test_what_does_not_fit_into_a_node_is_left_to_the_library(monkeypatch):
+    model = RandomForestClassifier(3, random_state=0).fit(X, y)
+    view = view_ensemble(model)
+    expected = view.apply(view.check_rows(X))
+    view = view_ensemble(model)
+    monkeypatch.setattr(Traversal, "of", lambda table: None)
+    np.testing.assert_array_equal(view.apply(view.check_rows(X)), expected)
+
+
+# What each library has of its own.
+
+
+def test_xgboost_compares_float32_and_has_a_number_for_missing_values():
+    xgboost = pytest.importorskip("xgboost")
+    rows = np.nan_to_num(HOLES, nan=-999.0)
+    model = xgboost.XGBClassifier(n_estimators=12, max_depth=4, missing=-999, n_jobs=1).fit(rows, y)
+    view = view_ensemble(model)
+    tried = probe(view, rows)
+    tried = np.concatenate([tried, np.where(np.isnan(tried), -999, tried), tried[:, ::-1]])
+    assert (tried == -999).any()
+    assert (tried.astype(np.float32) != tried).any(), "float64 that are rounded to a threshold"
+    check_leaves(view, tried)
+    # What XGBoost refuses is refused in its words.
+    for value in (np.inf, 1e300):
+        huge = rows.copy()
+        huge[7, 1] = value
+        with pytest.raises(xgboost.core.XGBoostError) as theirs:
+            view._library_leaves(huge, n_jobs=1, verbose=0)
+        with pytest.raises(xgboost.core.XGBoostError) as ours:
+            view.apply(huge)
+        words = [str(error.value).partition("Check failed")[2].splitlines()[0] for error in (theirs, ours)]
+        assert words[0] == words[1] != ""
+
+
+def test_xgboost_with_numbers_of_categories():
+    xgboost = pytest.importorskip("xgboost")
+    kinds = np.random.RandomState(4).randint(0, 9, (len(y), 2))
+    rows = np.column_stack([X[:, :2], kinds])
+    for one_by_one in (1, 20):
+        model = xgboost.XGBClassifier(
+            n_estimators=12, feature_types=["q", "q", "c", "c"], enable_categorical=True, tree_method="hist",
+            max_cat_to_onehot=one_by_one, n_jobs=1,
+        ).fit(rows, y)  # fmt: skip
+        view = view_ensemble(model)
+        assert view.table.by_category.any()
+        tried = probe(view, rows)
+        tried[:, 2:] = np.where(np.abs(tried[:, 2:]) < 2.0**24, tried[:, 2:], 3)  # more is refused
+        try:
+            check_leaves(view, tried)
+        except xgboost.core.XGBoostError:  # so are numbers below 0, or that no training row had, by some versions
+            tried[:, 2:] = np.clip(np.trunc(np.nan_to_num(tried[:, 2:])), 0, 8)
+            check_leaves(view, tried)
+
+
+@pytest.fixture
+def light():
+    lightgbm = pytest.importorskip("lightgbm")
+
+    def fit(rows, given=None, **params):
+        settings = {"n_estimators": 12, "min_child_samples": 3, "n_jobs": 1, "verbose": -1}
+        return view_ensemble(lightgbm.LGBMClassifier(**{**settings, **params}).fit(rows, y, **(given or {})))
+
+    return fit
+
+
+def test_lightgbm_has_three_kinds_of_missing_values(light):
+    tiny = X.copy()
+    tiny[:, 3] *= 1e-38  # where LightGBM splits at what it takes for 0
+    sparse = np.where(np.random.RandomState(5).rand(*X.shape) < 0.4, 0.0, X)
+    for rows, params in (
+        (X, {}),  # NaN counts as 0
+        (HOLES, {}),
+        (HOLES, {"use_missing": False}),
+        (sparse, {"zero_as_missing": True}),
+        (np.where(np.isnan(HOLES), np.nan, sparse), {"zero_as_missing": True}),
+        (tiny, {}),
+    ):
+        view = light(rows, **params)
+        assert bool(view.table.zeros_missing) == ("zero_as_missing" in params)
+        check_leaves(view, probe(view, rows))
+        check_leaves(view, probe(view, rows).astype(np.float32))
+        check_leaves(view, np.nan_to_num(np.clip(probe(view, rows), -(2**53), 2**53)).astype(np.int64))
+
+
+def test_lightgbm_with_numbers_of_categories(light):
+    rows = X.copy()
+    rows[:, 1] = np.random.RandomState(4).randint(0, 40, len(y))
+    kinds = {"categorical_feature": [1]}
+    view = light(rows, kinds, min_data_per_group=1, cat_smooth=1, max_cat_to_onehot=1)
+    assert view.table.by_category.any()
+    check_leaves(view, probe(view, rows))
+
+
+def test_lightgbm_with_frames_whose_categories_have_another_order(light):
+    pandas = pytest.importorskip("pandas")
+    words = np.array(["a", "b", "c", "d", "e", "f"])[np.random.RandomState(4).randint(0, 6, len(y))]
+    frame = pandas.DataFrame({"p": X[:, 0], "q": X[:, 4].astype(np.float32), "kind": pandas.Categorical(words)})
+    frame["n"] = np.arange(len(y))
+    view = light(frame, min_data_per_group=1, cat_smooth=1)
+    assert view.table.by_category.any()
+    for categories in (list("fedcba"), list("xabcdefz"), list("abc"), list("xyz")):
+        other = frame.assign(kind=pandas.Series(pandas.Categorical(words)).cat.set_categories(categories))
+        check_leaves(view, other)
+    nullable = frame.assign(n=frame["n"].astype("Int64"))
+    assert view._values(nullable) is None
+    np.testing.assert_array_equal(view.apply(nullable), view.apply(frame))
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+@pytest.mark.parametrize("mode", ["Min", "Max"])
+def test_catboost_compares_float32_with_borders(policy, mode):
+    catboost = pytest.importorskip("catboost")
+    for rows in (X, HOLES):
+        model = catboost.CatBoostClassifier(
+            iterations=12, depth=5, grow_policy=policy, nan_mode=mode, thread_count=1, verbose=False,
+            allow_writing_files=False, random_seed=0,
+        ).fit(rows, y)  # fmt: skip
+        view = view_ensemble(model)
+        assert view.table.oblivious == (policy == "SymmetricTree")
+        check_leaves(view, probe(view, rows, missing=rows is HOLES))
+        frame = pytest.importorskip("pandas").DataFrame(rows)
+        frame[1] = frame[1].round().fillna(0).astype(int)
+        check_leaves(view, frame)
+
+
+def test_catboost_places_rows_by_its_counters_of_categories_itself():
+    catboost = pytest.importorskip("catboost")
+    rows = np.column_stack([X.astype(object), np.where(X[:, 0] > 0, "a", "b")])
+    model = catboost.CatBoostClassifier(
+        iterations=4, depth=3, cat_features=[5], thread_count=1, verbose=False, allow_writing_files=False
+    ).fit(rows, y)
+    view = view_ensemble(model)
+    assert view.table is None
+    assert view.apply(view.check_rows(rows)).shape == (4, len(y))
+
+
+def test_histograms_with_frames_of_categories():
+    pandas = pytest.importorskip("pandas")
+    words = np.array(["a", "b", "c", "d"])[np.random.RandomState(4).randint(0, 4, len(y))]
+    frame = pandas.DataFrame({"p": X[:, 0], "kind": pandas.Categorical(words), "q": HOLES[:, 3]})
+    model = HistGradientBoostingClassifier(
+        max_iter=12, min_samples_leaf=2, categorical_features="from_dtype", random_state=0
+    ).fit(frame, y)
+    view = view_ensemble(model)
+    assert view.table.by_category.any()
+    for categories in (list("abcd"), list("dcba"), list("xab"), list("xyz")):
+        rows = frame.assign(kind=pandas.Series(pandas.Categorical(words)).cat.set_categories(categories))
+        checked = view.check_rows(rows)
+        np.testing.assert_array_equal(view.apply(checked), view._library_leaves(checked, n_jobs=1, verbose=0))
