@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -131,10 +130,14 @@ class LightGBMView(BoosterView):
         n_splits = np.repeat(n_leaves - 1, np.diff(offset))
         inner = place < n_splits
 
+        lines: dict[str, list[str]] = {}
+        for line in self.text.splitlines():
+            name, _, numbers = line.partition("=")
+            lines.setdefault(name, []).append(numbers)
+
         def read(name: str, kind: type, fill: Any) -> np.ndarray:
-            known = " ".join(re.findall(rf"^{name}=(.*)$", self.text, re.MULTILINE)).split()
             nodes = np.full(offset[-1], fill, kind)
-            nodes[inner] = np.array(known, np.float64).astype(kind)
+            nodes[inner] = np.array(" ".join(lines.get(name, [])).split(), np.float64).astype(kind)
             return nodes
 
         children = [read(f"{side}_child", np.int32, 0) for side in ("left", "right")]
@@ -180,18 +183,13 @@ class LightGBMView(BoosterView):
         if isinstance(rows, np.ndarray) and rows.dtype.kind != "f":
             rows = cast_rows(rows, np.float32)  # LightGBM's own way with whole numbers
         values = cast_rows(self._code_categories(rows), np.float64)
-        if values is None or not self._by_category:
+        by_category = [] if self._traversal is None else [column.feature for column in self._traversal.categories]
+        if values is None or not by_category:
             return values
         values = values.copy()
         # Categories are cut off at the point before it is looked whether they are below 0.
-        values[:, self._by_category] = np.trunc(values[:, self._by_category])
+        values[:, by_category] = np.trunc(values[:, by_category])
         return values
-
-    @cached_property
-    def _by_category(self) -> list[int]:
-        """The columns that are split by categories."""
-        table = self._read_table()
-        return np.unique(table.feature[table.by_category]).tolist()
 
     def _code_categories(self, rows: Any) -> Any:
         """Frames of pandas with categories as their places among those of training."""

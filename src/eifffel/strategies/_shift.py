@@ -167,6 +167,7 @@ class ShiftOrder(EditOrder):
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         rows = placed.rows
         known = self._lines_of(view, placed.index, n_jobs=n_jobs)
+        object.__setattr__(self, "_known", None)  # which takes as much memory as the rows, and is not needed again
         start, pull, near = known.start, known.pull, known.near
         if near is None:
             near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
