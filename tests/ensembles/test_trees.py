@@ -18,6 +18,7 @@ from draws import people
 from eifffel.ensembles import _traversal, view_ensemble
 from eifffel.ensembles._traversal import Traversal
 from eifffel.ensembles.trees import TreeTable, count_up_leaves
+from eifffel.exceptions import UnsupportedModelError
 from probes import check_leaves, probe
 
 X, y, _ = people(300, seed=3)
@@ -163,6 +164,47 @@ def test_codes_are_in_the_order_of_numbers():
     assert (np.diff(_traversal.code_floats(numbers).astype(np.int64)) > 0).all()
     assert _traversal.code_floats(numbers)[0] > _traversal.LOWEST
     assert _traversal.code_floats(numbers)[-1] < _traversal.HIGHEST
+
+
+@pytest.mark.parametrize(
+    ("name", "node", "child"),
+    [("left", 0, 0), ("left", 0, 2), ("right", 2, 0), ("right", 2, 1), ("right", 0, 99), ("right", 2, -1)],
+)
+def test_nodes_that_are_no_tree_are_refused(name, node, child):
+    tree = {"left": [1, -1, 3, -1, -1], "right": [2, -1, 4, -1, -1]}
+    tree[name][node] = child
+    left, right = (np.array(tree[side]) for side in ("left", "right"))
+    table = TreeTable(
+        offset=np.array([0, 5]),
+        left=left,
+        right=right,
+        feature=np.zeros(5, np.int64),
+        threshold=np.zeros(5),
+        missing_left=np.zeros(5, bool),
+        leaf=count_up_leaves(np.array([0, 5]), left < 0),
+        seen_as=np.float64,
+    )
+    with pytest.raises(UnsupportedModelError, match=r"the nodes of tree 0 of this model are no tree"):
+        Traversal.of(table)
+
+
+def test_no_rows_and_sets_without_categories():
+    table = TreeTable(
+        offset=np.array([0, 3]),
+        left=np.array([1, -1, -1]),
+        right=np.array([2, -1, -1]),
+        feature=np.zeros(3, np.int64),
+        threshold=np.zeros(3),
+        missing_left=np.array([True, False, False]),
+        leaf=np.array([-1, 0, 1]),
+        seen_as=np.float64,
+        category_set=np.array([0, -1, -1]),
+        categories=[np.zeros(0, np.int64)],
+    )
+    index = np.empty((1, 4), np.uint8)
+    Traversal.of(table).place(np.array([[0.0], [3.0], [np.nan], [-1.0]]), index, n_jobs=1, verbose=0)
+    assert index.tolist() == [[1, 1, 0, 1]]
+    Traversal.of(table).place(np.empty((0, 1)), index[:, :0], n_jobs=1, verbose=0)
 
 
 def test_what_does_not_fit_into_a_node_is_left_to_the_library(monkeypatch):

@@ -6,6 +6,7 @@ import numpy as np
 
 from eifffel._utils.parallel import run_threads
 from eifffel.ensembles.trees import TreeTable
+from eifffel.exceptions import UnsupportedModelError
 from eifffel.kernels import tree_kernels
 
 # A code that no cut is below, and one that every cut is above.
@@ -58,7 +59,8 @@ class CategoryCodes:
         own, n = values[:, self.feature], len(self.known)
         number = np.trunc(own)
         place = np.searchsorted(self.known, number)
-        found = (own >= 0) & (self.known[np.minimum(place, n - 1)] == number)
+        # One more that is no number, and equals none, for those that are above all, or where all sets are empty.
+        found = (own >= 0) & (np.append(self.known, np.nan)[place] == number)
         code[:] = np.where(np.isnan(own), n + 1, np.where(found, place, n))
 
 
@@ -154,6 +156,8 @@ class Traversal:
                 self.trees.descend(code, in_both, index, start)
 
         n_rows = len(values)
+        if not n_rows:
+            return
         parts = [slice(start, min(start + ROWS_PER_PART, n_rows)) for start in range(0, n_rows, ROWS_PER_PART)]
         run_threads(fill, parts, n_jobs=n_jobs, verbose=verbose, description="leaf indices")
 
@@ -175,7 +179,7 @@ class Traversal:
     def _see(self, values: np.ndarray) -> np.ndarray:
         """Values as the ensemble sees them."""
         seen = np.asarray(values, self.seen_as)
-        if self.zero:
+        if self.zero or self.zeros_missing:
             seen = np.where(np.abs(seen) <= self.zero, 0, seen)
         for feature in self.zeros_missing:
             seen[seen[:, feature] == 0, feature] = np.nan
@@ -256,9 +260,13 @@ def _pack(
     if 32 + column_bits + int(np.diff(root).max()).bit_length() > 63:
         return None
     node, leaf = np.empty(root[-1], np.int64), np.empty(root[-1], np.int32)
-    tree_kernels.pack_nodes(
-        table.offset, table.left, table.right, table.leaf, column, cut, column_bits, root, node, leaf
-    )
+    nodes = (table.offset, table.left, table.right, table.leaf, column, cut)
+    broken = tree_kernels.pack_nodes(*nodes, column_bits, root, node, leaf)
+    if broken >= 0:
+        raise UnsupportedModelError(
+            f"the nodes of tree {broken} of this model are no tree: a node is its own ancestor, has two parents, or is "
+            "none of the tree's; read the model from an intact file"
+        )
     return Nodes(root, node, leaf, column_bits, n_thresholds, goes_right)
 
 

@@ -40,7 +40,8 @@ def rank_values(values, begin, cuts, code):
 def pack_nodes(offset, left, right, number, column, cut, column_bits, root, node, leaf):
     """Fill ``node`` and ``leaf`` from the columns of a `TreeTable`, the two children of a split beside each other.
 
-    ``number`` is that of each leaf in its tree; ``column`` and ``cut`` are what each split compares.
+    ``number`` is that of each leaf in its tree; ``column`` and ``cut`` are what each split compares. Returns the first
+    tree whose nodes are no tree, or -1: rows are sent on without a look at where a node says that its children are.
     """
     place = np.empty(0, np.int64)
     for t in range(offset.shape[0] - 1):
@@ -52,12 +53,17 @@ def pack_nodes(offset, left, right, number, column, cut, column_bits, root, node
         child = 1
         for k in range(n_nodes):
             if left[first + k] >= 0:
-                place[left[first + k]] = child
-                place[right[first + k]] = child + 1
+                a, b = left[first + k], right[first + k]
+                # Each child is a node of the tree, not its root, and has one parent.
+                if not 0 < a < n_nodes or not 0 < b < n_nodes or a == b or place[a] >= 0 or place[b] >= 0:
+                    return t
+                place[a], place[b] = child, child + 1
                 child += 2
         child = 1
         for k in range(n_nodes):
             at = begin + place[k]
+            if place[k] < 0 <= left[first + k] or (left[first + k] < 0 <= place[k] and number[first + k] < 0):
+                return t
             if left[first + k] >= 0:
                 own_cut = np.int64(cut[first + k]) & 0xFFFFFFFF
                 node[at] = (np.int64(child) << (32 + column_bits)) | (np.int64(column[first + k]) << 32) | own_cut
@@ -67,6 +73,7 @@ def pack_nodes(offset, left, right, number, column, cut, column_bits, root, node
                 # No code is above the highest cut.
                 node[at] = (place[k] << (32 + column_bits)) | 0x7FFFFFFF
                 leaf[at] = number[first + k]
+    return -1
 
 
 @compiled
