@@ -99,7 +99,7 @@ def tables(draw):
                 if feature == 3:
                     own_set = len(sets)
                     sets.append(np.array(sorted(draw(st.sets(st.sampled_from([0, 1, 2, 3, 40]), min_size=1)))))
-                threshold = draw(st.sampled_from(VALUES[2:-1]))
+                threshold = draw(st.sampled_from(VALUES[1:]))
                 tree[node] = (left, left + 1, feature, threshold, draw(st.booleans()), own_set)
             else:
                 tree[node] = (-1, -1, 0, 0.0, False, -1)
@@ -188,7 +188,7 @@ def test_nodes_that_are_no_tree_are_refused(name, node, child):
         Traversal.of(table)
 
 
-def test_no_rows_and_sets_without_categories():
+def test_sets_without_categories():
     table = TreeTable(
         offset=np.array([0, 3]),
         left=np.array([1, -1, -1]),
@@ -204,7 +204,6 @@ def test_no_rows_and_sets_without_categories():
     index = np.empty((1, 4), np.uint8)
     Traversal.of(table).place(np.array([[0.0], [3.0], [np.nan], [-1.0]]), index, n_jobs=1, verbose=0)
     assert index.tolist() == [[1, 1, 0, 1]]
-    Traversal.of(table).place(np.empty((0, 1)), index[:, :0], n_jobs=1, verbose=0)
 
 
 def test_what_does_not_fit_into_a_node_is_left_to_the_library(monkeypatch):
@@ -356,3 +355,110 @@ def test_histograms_with_frames_of_categories():
         rows = frame.assign(kind=pandas.Series(pandas.Categorical(words)).cat.set_categories(categories))
         checked = view.check_rows(rows)
         np.testing.assert_array_equal(view.apply(checked), view._library_leaves(checked, n_jobs=1, verbose=0))
+
+
+# Where a table or a library's rows are not what they seem, the library is asked.
+
+
+def check_by_library(view, rows):
+    """The leaves of rows are the library's own, which the table cannot give."""
+    checked = view._check_rows(rows)
+    assert view._table_leaves(checked, n_jobs=1, verbose=0) is None
+    np.testing.assert_array_equal(view.apply(checked), view._library_leaves(checked, n_jobs=1, verbose=0))
+
+
+def test_leaves_that_are_not_the_librarys_are_not_taken(monkeypatch):
+    view = view_ensemble(RandomForestClassifier(3, random_state=0).fit(X, y))
+    rows = view.check_rows(X)
+    expected = view._library_leaves(rows, n_jobs=1, verbose=0)
+    monkeypatch.setattr(view, "_table_leaves", lambda *_, **__: np.zeros_like(expected))
+    np.testing.assert_array_equal(view.apply(rows), expected)
+
+
+@pytest.mark.parametrize("names", [list("dcba"), list("eabcd"), list("abcd")])
+def test_catboost_finds_columns_by_their_names(names):
+    catboost, pandas = pytest.importorskip("catboost"), pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :4], columns=list("abcd"))
+    model = catboost.CatBoostClassifier(
+        iterations=8, depth=3, thread_count=1, verbose=False, allow_writing_files=False
+    ).fit(frame, y)
+    view, rows = view_ensemble(model), frame.assign(e=1.0)[names]
+    check = check_leaves if names == list("abcd") else check_by_library
+    check(view, rows)
+    np.testing.assert_array_equal(view.decide(view.apply(rows), rows), model.predict(rows))
+
+
+@pytest.mark.parametrize("policy", ["Depthwise", "Lossguide", "SymmetricTree"])
+def test_catboost_read_from_a_file(policy, tmp_path):
+    catboost = pytest.importorskip("catboost")
+    model = catboost.CatBoostClassifier(
+        iterations=8, depth=4, grow_policy=policy, thread_count=1, verbose=False, allow_writing_files=False
+    ).fit(X, y)
+    for kind in ("json", "cbm"):
+        model.save_model(tmp_path / f"model.{kind}", format=kind)
+        again = catboost.CatBoostClassifier().load_model(tmp_path / f"model.{kind}", format=kind)
+        view = view_ensemble(again)
+        rows = view.check_rows(X)
+        np.testing.assert_array_equal(view.apply(rows), view._library_leaves(rows, n_jobs=1, verbose=0))
+
+
+def test_catboost_rounds_numbers_of_lists_twice():
+    catboost = pytest.importorskip("catboost")
+    huge = np.random.RandomState(0).randint(2**60, 2**61, (300, 2))
+    model = catboost.CatBoostClassifier(
+        iterations=8, depth=4, thread_count=1, verbose=False, allow_writing_files=False
+    ).fit(huge.astype(np.float32), y)
+    view = view_ensemble(model)
+    borders = np.unique(view.table.threshold[view.table.inner]).astype(np.int64)
+    near = (borders[:, None] + np.array([-(2**37), -(2**36) - 1, 0, 2**36 + 1, 2**37])).ravel()
+    rows = np.column_stack([near, near[::-1]])
+    check_leaves(view, rows)
+    check_leaves(view, rows.tolist())
+
+
+def test_lightgbm_with_columns_that_are_called_as_fields_of_its_text():
+    lightgbm, pandas = pytest.importorskip("lightgbm"), pytest.importorskip("pandas")
+    for names in (["threshold", "leaf_value", "num_leaves", "Tree"], ["left_child", "leaf_count", "a=b", "num_cat"]):
+        frame = pandas.DataFrame(X[:, :4], columns=names)
+        model = lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1).fit(frame, y)
+        check_leaves(view_ensemble(model), frame)
+
+
+def test_lightgbm_whose_training_was_continued_with_other_settings():
+    lightgbm = pytest.importorskip("lightgbm")
+    rows = np.where(np.random.RandomState(5).rand(*X.shape) < 0.3, 0.0, X)
+    rows[:, 1] = np.random.RandomState(6).randint(0, 5, len(y)) + 0.5
+    plain = {"objective": "binary", "verbose": -1, "num_threads": 1, "min_data_in_leaf": 3}
+
+    def train(first=None, categories="auto", **more):
+        data = lightgbm.Dataset(rows, y, categorical_feature=categories, free_raw_data=False)
+        return lightgbm.train({**plain, **more}, data, 5, init_model=first)
+
+    check_by_library(view_ensemble(train(train(), zero_as_missing=True)), rows)
+    check_by_library(view_ensemble(train(train(), categories=[1], min_data_per_group=1, cat_smooth=1)), rows)
+
+
+def test_lightgbm_with_rows_of_other_kinds(light):
+    pandas = pytest.importorskip("pandas")
+    view = light(X)
+    check_by_library(view, probe(view, X).astype(">f8"))
+    for kind in (np.longdouble, np.float16, bool, np.uint64):
+        rows = np.clip(np.nan_to_num(X), 0, 1000) if kind in (np.float16, bool, np.uint64) else probe(view, X)
+        check_leaves(view, rows.astype(kind))
+    frame = pandas.DataFrame(X, columns=list("abcde")).assign(b=pandas.Categorical(np.where(X[:, 1] > 1, "u", "v")))
+    check_by_library(view, frame)
+    for wrong in ([[1.0] * 5, [2.0] * 4], tuple(map(tuple, X[:3]))):
+        errors = []
+        for place in (lambda rows: view.apply(rows), lambda rows: view._library_leaves(rows, n_jobs=1, verbose=0)):
+            with pytest.raises((TypeError, ValueError)) as error:
+                place(wrong)
+            errors.append((error.type, str(error.value)))
+        assert errors[0] == errors[1]
+
+
+def test_xgboost_with_columns_that_are_not_there_and_swapped_bytes():
+    xgboost = pytest.importorskip("xgboost")
+    booster = xgboost.train({"objective": "binary:logistic", "nthread": 1}, xgboost.DMatrix(X, y), 5)
+    view = view_ensemble(booster)
+    check_by_library(view, X[:, :4])
+    assert view._values(X.astype(">f4")) is None

@@ -23,6 +23,8 @@ from eifffel.kernels import leaf_kernels
 from eifffel.rows.labels import check_favorable
 
 ROWS_VERIFIED = 100
+# Rows of which the leaves by the table are compared with the library's own each time.
+ROWS_COMPARED = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,11 +292,21 @@ class EnsembleView(ABC):
         ``rows`` are what `check_rows` made. The smallest unsigned type that holds the indices: they are most of what a
         path needs of memory.
         """
-        values = None if self._traversal is None else self._values(rows)
-        if self._traversal is None or values is None:
-            return self._library_leaves(rows, n_jobs=n_jobs, verbose=verbose)
+        index = self._table_leaves(rows, n_jobs=n_jobs, verbose=verbose)
+        if index is not None:
+            some = np.unique(np.linspace(0, index.shape[1] - 1, min(index.shape[1], ROWS_COMPARED)).astype(np.intp))
+            if np.array_equal(index[:, some], self._library_leaves(_safe_indexing(rows, some), n_jobs=1, verbose=0)):
+                return index
+        return self._library_leaves(rows, n_jobs=n_jobs, verbose=verbose)
+
+    def _table_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray | None:
+        """What `apply` gives, by the table of splits; ``None`` if that or the numbers in rows cannot be had."""
+        traversal = self._traversal
+        values = None if traversal is None else self._values(rows)
+        if traversal is None or values is None or not len(values) or values.shape[1] < traversal.n_features:
+            return None
         index = np.empty((self.n_trees, len(values)), self.index_type)
-        self._traversal.place(values, index, n_jobs=n_jobs, verbose=verbose)
+        traversal.place(values, index, n_jobs=n_jobs, verbose=verbose)
         return index
 
     @property

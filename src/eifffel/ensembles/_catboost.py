@@ -105,7 +105,9 @@ class CatBoostView(BoostedView):
         read, grown = (_read_oblivious, "oblivious_trees") if oblivious else (_read_nested, "trees")
         trees = list(map(read, document[grown]))
         offset = np.concatenate([[0], np.cumsum([len(left) for left, *_ in trees])])
-        left, right, feature, border = (np.concatenate(part) for part in zip(*trees, strict=True))
+        left, right, feature, border, value = (np.concatenate(part) for part in zip(*trees, strict=True))
+        if not np.allclose(value[left < 0], model.get_leaf_values()):  # of one read from JSON, numbered otherwise
+            return None
         return TreeTable(
             offset=offset,
             left=left,
@@ -119,6 +121,14 @@ class CatBoostView(BoostedView):
         )
 
     def _values(self, rows: Any) -> np.ndarray | None:
+        own = self.model.feature_names_
+        if hasattr(rows, "columns") and own not in (
+            [str(name) for name in rows.columns],
+            list(map(str, range(len(own)))),
+        ):
+            return None  # it finds its columns by their names
+        if isinstance(rows, list):
+            rows = cast_rows(rows, np.float64)  # as Python's own numbers are
         return cast_rows(rows, np.float32)
 
     def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
@@ -169,11 +179,11 @@ class CatBoostView(BoostedView):
         return model
 
 
-Splits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+Splits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def _read_oblivious(tree: dict[str, Any]) -> Splits:
-    """A tree that asks the same of all rows at a level, as nodes: children, feature and border of each."""
+    """A tree that asks the same of all rows at a level, as nodes: children, feature, border and value of each."""
     splits = tree.get("splits") or []
     n_splits = 2 ** len(splits) - 1
     node = np.arange(2 * n_splits + 1)
@@ -183,7 +193,8 @@ def _read_oblivious(tree: dict[str, Any]) -> Splits:
     feature, border = (
         np.array([*(split[name] for split in reversed(splits)), 0])[level] for name in ("float_feature_index", "border")
     )
-    return left, np.where(left < 0, -1, left + 1), feature, border
+    value = np.concatenate([np.zeros(n_splits), tree["leaf_values"]])
+    return left, np.where(left < 0, -1, left + 1), feature, border, value
 
 
 def _read_nested(tree: dict[str, Any]) -> Splits:
@@ -191,7 +202,7 @@ def _read_nested(tree: dict[str, Any]) -> Splits:
 
     CatBoost numbers them from left to right, but for one whose sibling is a split: it comes before all that are below.
     """
-    nodes: list[list[Any]] = []  # children, feature and border
+    nodes: list[list[Any]] = []  # children, feature, border and value
     pending: list[tuple[dict[str, Any], int, int]] = [(tree, 0, 0)]
     while pending:
         node, parent, side = pending.pop()
@@ -199,12 +210,12 @@ def _read_nested(tree: dict[str, Any]) -> Splits:
             nodes[parent][side] = len(nodes)
         split = node.get("split")
         if split is None:
-            nodes.append([-1, -1, 0, 0.0])
+            nodes.append([-1, -1, 0, 0.0, node["value"]])
             continue
         children = [(node[name], len(nodes), k) for k, name in enumerate(("left", "right"))]
         if "split" in node["left"] and "split" not in node["right"]:
             children.reverse()
-        nodes.append([0, 0, split["float_feature_index"], split["border"]])
+        nodes.append([0, 0, split["float_feature_index"], split["border"], 0.0])
         pending += reversed(children)
-    left, right, feature, border = map(np.array, zip(*nodes, strict=True))
-    return left, right, feature, border
+    left, right, feature, border, value = map(np.array, zip(*nodes, strict=True))
+    return left, right, feature, border, value

@@ -47,14 +47,16 @@ class LightGBMView(BoosterView):
         # With early stopping, predict uses the trees up to the best iteration.
         self._n_iterations = max(self._booster.best_iteration, -1) or -1
         self.text = self._booster.model_to_string(num_iteration=self._n_iterations)
+        # What follows has names of columns where these have names of fields.
+        self._of_trees = self.text.partition("\nend of trees")[0]
         self._refuse_trained()
         # Trained without names of columns, it takes frames whatever their columns are called.
         names = self._booster.feature_name()
         self._named = names != [f"Column_{k}" for k in range(len(names))]
-        sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self.text, re.MULTILINE)]
+        sizes = [int(size) for size in re.findall(r"^num_leaves=(\d+)$", self._of_trees, re.MULTILINE)]
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in sizes])
         # All digits are in the text; asking for one leaf after another takes longer.
-        values = re.findall(r"^leaf_value=(.*)$", self.text, re.MULTILINE)
+        values = re.findall(r"^leaf_value=(.*)$", self._of_trees, re.MULTILINE)
         self.leaf_value = np.array(" ".join(values).split(), np.float64)
         self.raw_bias = 0.0
 
@@ -122,7 +124,7 @@ class LightGBMView(BoosterView):
             ) from error
         return X
 
-    def _read_table(self) -> TreeTable:
+    def _read_table(self) -> TreeTable | None:
         n_leaves = np.diff(self.leaf_offset)
         offset = np.concatenate([[0], np.cumsum(2 * n_leaves - 1)])
         # The nodes of each tree: its splits, then its leaves, which are children below 0, counted downwards from -1.
@@ -131,7 +133,7 @@ class LightGBMView(BoosterView):
         inner = place < n_splits
 
         lines: dict[str, list[str]] = {}
-        for line in self.text.splitlines():
+        for line in self._of_trees.splitlines():
             name, _, numbers = line.partition("=")
             lines.setdefault(name, []).append(numbers)
 
@@ -147,6 +149,11 @@ class LightGBMView(BoosterView):
         missing, by_category = decision >> MISSING_SHIFT & 3, decision & BY_CATEGORY > 0
         # Where no value was missing in training, a missing one counts as 0; one that is split by categories goes right.
         missing_left = np.where(missing > 0, decision & DEFAULT_LEFT > 0, threshold >= 0) & ~by_category
+        # Training that was continued with other settings may split a column in several ways.
+        kind = np.where(by_category, 2, missing == ZERO_IS_MISSING)[inner]
+        kinds = np.unique(np.column_stack([feature[inner], kind]), axis=0)
+        if len(np.unique(kinds[:, 0])) < len(kinds):
+            return None
         first, categories = self._read_categories()
         return TreeTable(
             offset=offset,
@@ -167,7 +174,7 @@ class LightGBMView(BoosterView):
         """The sets of categories that splits send to the left, and the number of the first of each tree."""
         first: list[int] = []
         sets: list[np.ndarray] = []
-        for block in self.text.split("\nTree=")[1:]:
+        for block in self._of_trees.split("\nTree=")[1:]:
             fields = dict(line.partition("=")[::2] for line in block.splitlines())
             first.append(len(sets))
             if int(fields.get("num_cat", 0)):
@@ -178,11 +185,10 @@ class LightGBMView(BoosterView):
         return first, sets
 
     def _values(self, rows: Any) -> np.ndarray | None:
-        if isinstance(rows, list):
-            rows = np.asarray(rows)
-        if isinstance(rows, np.ndarray) and rows.dtype.kind != "f":
-            rows = cast_rows(rows, np.float32)  # LightGBM's own way with whole numbers
-        values = cast_rows(self._code_categories(rows), np.float64)
+        rows = self._code_categories(rows)
+        if not hasattr(rows, "iloc") and getattr(rows, "dtype", None) not in (np.float32, np.float64):
+            rows = cast_rows(rows, np.float32)  # LightGBM's own way with other arrays, and with lists
+        values = cast_rows(rows, np.float64)
         by_category = [] if self._traversal is None else [column.feature for column in self._traversal.categories]
         if values is None or not by_category:
             return values
@@ -193,9 +199,9 @@ class LightGBMView(BoosterView):
 
     def _code_categories(self, rows: Any) -> Any:
         """Frames of pandas with categories as their places among those of training."""
-        if not hasattr(rows, "iloc"):
+        if not hasattr(rows, "iloc") or not self._booster.pandas_categorical:
             return rows
-        known = iter(self._booster.pandas_categorical or ())
+        known = iter(self._booster.pandas_categorical)
         columns = {}
         for place, kind in enumerate(rows.dtypes):
             if str(kind) == "category":
@@ -215,7 +221,7 @@ class LightGBMView(BoosterView):
 
     @property
     def leaf_rows(self) -> np.ndarray:
-        counts = " ".join(re.findall(r"^leaf_count=(.*)$", self.text, re.MULTILINE)).split()
+        counts = " ".join(re.findall(r"^leaf_count=(.*)$", self._of_trees, re.MULTILINE)).split()
         return np.array(counts, np.float64) if len(counts) == self.n_leaves else super().leaf_rows
 
     def _splits(self) -> Iterable[Any]:

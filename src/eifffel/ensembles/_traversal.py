@@ -144,6 +144,11 @@ class Traversal:
             return None
         return cls(table.seen_as, table.zero, table.zeros_missing, thresholds, categories, trees)
 
+    @property
+    def n_features(self) -> int:
+        """How many columns rows must have at least."""
+        return max(int(self.thresholds.feature.max()), *(own.feature for own in self.categories), 0) + 1
+
     def place(self, values: np.ndarray, index: np.ndarray, *, n_jobs: int | None, verbose: int) -> None:
         """Fill ``index``, (n_trees, n_rows), with the leaves of rows whose values are (n_rows, n_features)."""
         n_columns = len(self.thresholds.feature) + len(self.categories)
@@ -156,8 +161,6 @@ class Traversal:
                 self.trees.descend(code, in_both, index, start)
 
         n_rows = len(values)
-        if not n_rows:
-            return
         parts = [slice(start, min(start + ROWS_PER_PART, n_rows)) for start in range(0, n_rows, ROWS_PER_PART)]
         run_threads(fill, parts, n_jobs=n_jobs, verbose=verbose, description="leaf indices")
 
@@ -209,7 +212,10 @@ def _cut_thresholds(table: TreeTable) -> tuple[ThresholdCodes, np.ndarray, np.nd
         lowered = table.threshold.astype(np.float32) + np.float32(0)
         too_high = np.flatnonzero(lowered >= table.threshold if table.strict else lowered > table.threshold)
         lowered[too_high] = np.nextafter(lowered[too_high], np.float32(-np.inf))
-        return ThresholdCodes(features, None, None), column, code_floats(lowered)
+        cut = code_floats(lowered)
+        if table.strict:
+            cut[table.threshold == -np.inf] = LOWEST  # which nothing is below, but for what is missing
+        return ThresholdCodes(features, None, None), column, cut
     order = compared[np.lexsort((table.threshold[compared], place))]
     value, of = table.threshold[order], column[order] // 2
     new = np.append(True, (value[1:] != value[:-1]) | (of[1:] != of[:-1]))[: len(order)]

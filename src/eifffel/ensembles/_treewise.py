@@ -102,16 +102,20 @@ def cast_rows(X: Any, kind: type[np.floating]) -> np.ndarray | None:
 
     Frames of pandas are cast column by column.
     """
-    if isinstance(X, list | tuple):
-        X = np.asarray(X)
-    types = getattr(X, "dtypes", None)
-    if types is not None and hasattr(X, "iloc"):
-        if not all(isinstance(own, np.dtype) and own.kind in "buif" for own in types):
+    if isinstance(X, list):
+        try:
+            X = np.asarray(X)
+        except ValueError:  # not rows of as many numbers each, of which libraries have words of their own
             return None
-    elif not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2 or X.dtype.kind not in "buif":
+    types, is_frame = getattr(X, "dtypes", None), hasattr(X, "iloc")
+    if not is_frame:
+        if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2:
+            return None
+        types = [X.dtype]
+    if types is None or not all(isinstance(own, np.dtype) and own.kind in "buif" and own.isnative for own in types):
         return None
     with np.errstate(over="ignore"):  # infinite, which libraries take or refuse
-        return X.to_numpy(kind) if hasattr(X, "iloc") else np.asarray(X).astype(kind, copy=False)
+        return X.to_numpy(kind) if is_frame else np.asarray(X).astype(kind, copy=False)
 
 
 def gather_leaves(view: EnsembleView, of_nodes: Sequence[np.ndarray]) -> np.ndarray:

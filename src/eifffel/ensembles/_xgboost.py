@@ -244,11 +244,12 @@ class XGBoostView(BoosterView):
 
     def _values(self, rows: Any) -> np.ndarray | None:
         values = cast_rows(rows, np.float32)
-        if values is None:
+        if values is None or values.shape[1] != self._booster.num_features():  # columns that are not there are missing
             return None
         missing = getattr(self.model, "missing", None)
         if missing is not None and not np.isnan(missing):
-            values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+            with np.errstate(over="ignore"):
+                values = np.where(values == np.float32(missing), np.float32(np.nan), values)
         if np.isinf(values).any():
             self._matrix(rows)  # raises what XGBoost says about such rows
         return values

@@ -95,6 +95,12 @@ def read_ensemble(model: Any) -> tuple[Ensemble, np.ndarray]:
 def _read_trees(view: EnsembleView, value: np.ndarray) -> list[Tree]:
     """The trees of a view, of which ``value`` is what counts of the leaves, a row for each."""
     table = view.table
+    if table is None and not len(getattr(view.model, "get_cat_feature_indices", list)()):
+        raise UnsupportedModelError(
+            f"the splits of this {type(view.model).__name__} cannot be read: of LightGBM, those of a model whose "
+            "training was continued with other settings of missing values or categories; of CatBoost, those of trees "
+            "that are not symmetric and were read from JSON, so read it from a .cbm file"
+        )
     if table is None or table.by_category.any():
         raise UnsupportedModelError(
             f"this {type(view.model).__name__} splits on categories by itself, and the numbers that stand for them are "
@@ -132,7 +138,7 @@ def _read_gradient_boosting(view: Any) -> Ensemble:
 
 
 def _read_lightgbm(view: Any) -> Ensemble:
-    if view.table.zeros_missing:
+    if view.table is not None and view.table.zeros_missing:
         raise UnsupportedModelError(
             f"this {type(view.model).__name__} was trained with zero_as_missing, which ONNX has no way to say; train "
             "it with missing values as NaN"

@@ -321,7 +321,7 @@ def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
             index=np.concatenate([a.index, b.index], axis=1),
             rows=a.rows.join(b.rows),
             row_hash=np.concatenate([a.row_hash, b.row_hash]),
-            decided=None if a.decided is None else np.concatenate([a.decided, b.decided]),
+            decided=None if a.decided is None or b.decided is None else np.concatenate([a.decided, b.decided]),
             n_rows=(a.n_rows or len(a)) + (b.n_rows or len(b)),
         )
     )

@@ -180,7 +180,7 @@ def hash_rows(X: Any) -> np.ndarray:
 
     Numbers are compared as float32, which is how most models see them.
     """
-    if isinstance(X, np.ndarray) and X.dtype.kind in "iufb" and X.shape[1]:
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iufb" and X.shape[1]:
         size = max(1, MIXED_AT_ONCE // X.shape[1])
         hashes = np.empty(len(X), np.uint64)
         for start in range(0, len(X), size):
