@@ -402,7 +402,7 @@ def test_catboost_read_from_a_file(policy, tmp_path):
         np.testing.assert_array_equal(view.apply(rows), view._library_leaves(rows, n_jobs=1, verbose=0))
 
 
-def test_catboost_rounds_numbers_of_lists_twice():
+def test_catboost_rounds_whole_numbers_of_many_digits_itself():
     catboost = pytest.importorskip("catboost")
     huge = np.random.RandomState(0).randint(2**60, 2**61, (300, 2))
     model = catboost.CatBoostClassifier(
@@ -412,8 +412,11 @@ def test_catboost_rounds_numbers_of_lists_twice():
     borders = np.unique(view.table.threshold[view.table.inner]).astype(np.int64)
     near = (borders[:, None] + np.array([-(2**37), -(2**36) - 1, 0, 2**36 + 1, 2**37])).ravel()
     rows = np.column_stack([near, near[::-1]])
-    check_leaves(view, rows)
-    check_leaves(view, rows.tolist())
+    check_by_library(view, rows)
+    check_by_library(view, rows.tolist())
+    check_by_library(view, pytest.importorskip("pandas").DataFrame(rows))
+    check_leaves(view, rows.astype(np.float64))
+    check_leaves(view, (rows % 2**20).tolist())
 
 
 def test_lightgbm_with_columns_that_are_called_as_fields_of_its_text():

@@ -18,6 +18,8 @@ from eifffel.ensembles._wrappers import Wrappers
 from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.exceptions import UnsupportedModelError
 
+# Whole numbers below are float32, too.
+EXACT = 2.0**24
 # Loss functions whose raw score is the log-odds of the second class.
 LOSSES = ("Logloss", "CrossEntropy", "Focal")
 
@@ -127,9 +129,11 @@ class CatBoostView(BoostedView):
             list(map(str, range(len(own)))),
         ):
             return None  # it finds its columns by their names
-        if isinstance(rows, list):
-            rows = cast_rows(rows, np.float64)  # as Python's own numbers are
-        return cast_rows(rows, np.float32)
+        values = cast_rows(rows, np.float32)
+        whole = {kind.kind for kind in getattr(rows, "dtypes", [getattr(rows, "dtype", np.dtype(int))])} & set("iu")
+        if values is not None and whole and (np.abs(values) >= EXACT).any():
+            return None  # versions round whole numbers of many digits in several ways
+        return values
 
     def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         return apply_blocks(self, self.model.calc_leaf_indexes, rows, verbose=verbose)
