@@ -182,6 +182,14 @@ METHODS = {
         seeds=MANY,
         bounds=ERRORS,
     ),
+    "fairgbm-fewer": Method(
+        "FairGBM, fewer rows",
+        "fairgbm",
+        "as FairGBM, on the rows alone that the models which eifffel edits were trained on",
+        seeds=MANY,
+        bounds=ERRORS,
+        again=True,
+    ),
     "dfrf": Method(
         "DFRF",
         EIFFFEL,

@@ -1,6 +1,7 @@
 """fairgbm: LightGBM trained under bounds on the difference of error rates."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,15 +14,15 @@ TOLERANCES = (0.0, 0.01, 0.05, 0.1)
 RATES = (0.01, 0.1)
 
 
-def repeat_rows(task: Task) -> np.ndarray:
+def repeat_rows(task: Task, rows: np.ndarray) -> np.ndarray:
     """Its bounds take no weights, so that rows of the rare label are there as often as balances the classes."""
-    rare = task.y[task.train] == 1
+    rare = task.y[rows] == 1
     times = np.where(rare & task.balanced, round((~rare).sum() / rare.sum()), 1)
-    return np.repeat(task.train, times)
+    return np.repeat(rows, times)
 
 
-def fair_boosting(task: Task) -> Iterator[Answer]:
-    rows = repeat_rows(task)
+def fair_boosting(task: Task, *, trained_on: str) -> Iterator[Answer]:
+    rows = repeat_rows(task, getattr(task, trained_on))
     for kind, tolerance, rate in product(KINDS, TOLERANCES, RATES):
         model = FairGBMClassifier(
             constraint_type=kind,
@@ -47,7 +48,10 @@ def fair_boosting(task: Task) -> Iterator[Answer]:
         )
 
 
-METHODS = {"fairgbm": fair_boosting}
+METHODS = {
+    "fairgbm": partial(fair_boosting, trained_on="train"),
+    "fairgbm-fewer": partial(fair_boosting, trained_on="fitted_on"),
+}
 
 if __name__ == "__main__":
     main(METHODS)
