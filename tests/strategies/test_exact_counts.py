@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from boosters import BOOSTED
 from eifffel import UnsupportedModelError, trace_path, view_ensemble
 from eifffel.constraints import CONSTRAINTS
-from eifffel.strategies import DIRECTIONS, STRATEGIES, Strategy, _shift
+from eifffel.strategies import DIRECTIONS, STRATEGIES, Strategy, _shift, _steps
 
 # Few fractions, so that their sums tie: some add up without rounding, others do not.
 FRACTIONS = np.array([0, 1 / 4, 1 / 3, 1 / 2, 1, 0.1, 0.2, 0.3, 1 / 7])
@@ -165,7 +165,7 @@ def test_steps_within_rounding(seed, n_steps, scalars):
     rounding[random.rand(n_rows) < 0.2] = -np.inf
     if scalars:
         rounding, growth = 2.0, 1.0
-    begin, end = _shift._steps_within(reach, start, pull, rounding, growth)
+    begin, end = _steps.find_within(reach, start, pull, rounding, growth)
     with np.errstate(invalid="ignore"):
         within = np.array([np.abs(start - at * pull) <= rounding + at * growth for at in reach])
     steps = np.arange(len(reach))[:, None]

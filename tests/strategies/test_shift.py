@@ -27,7 +27,7 @@ from eifffel import (
 from eifffel.datasets import make_biased_classification
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.coding import Coding, Rows
-from eifffel.strategies import ShiftOrder, _shift, resolve_strategy
+from eifffel.strategies import ShiftOrder, _shift, _steps, resolve_strategy
 
 
 class DrawnSquares:
@@ -85,7 +85,7 @@ def test_steps_lie_between_the_crossings_that_rounding_tells_apart(seed, n_rows,
     random = np.random.RandomState(seed)
     start = random.choice([-1, -0.5, 0, 0.5, 1], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
     pull = random.choice([-1, -0.1, 0, 1, 2], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
-    positions = _shift._between_crossings(start, pull, np.abs(pull) > 0, rounding, 0.0)
+    positions = _steps.find_between(start, pull, np.abs(pull) > 0, rounding, 0.0)
     assert positions[0] == 0
     assert (np.diff(positions) > 0).all()
     score = start[:, None] - positions[1:] * pull[:, None]

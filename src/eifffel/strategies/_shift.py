@@ -9,16 +9,13 @@ For one difference of two rates the weights are known: one over the share of eac
 they are not, and `_weighing` finds them.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
@@ -27,6 +24,7 @@ from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.hashing import MOST_HASHES
 from eifffel.strategies._base import ANY, UP, EditOrder, cumulate
 from eifffel.strategies._least_squares import DAMPING, ITERATIONS, LeastSquares
+from eifffel.strategies._steps import blocks_of, count_up, cut_out, find_between, find_within, of_rows
 from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 
 # Where leaves must stay fractions: the factor by which all may have to be scaled where the scoring rows show no
@@ -38,13 +36,10 @@ BOUNDED_ITERATIONS = 15
 UP_ITERATIONS = 40
 # A row that the direction pulls less than this, relative to the most that it could pull one, makes no step.
 NO_PULL = 1e-10
-# Steps at which the model itself may have to be asked about rows near its cut-off, and such rows at once.
+# Steps at which the model itself may have to be asked about rows near its cut-off.
 MOST_ASKED = 100
-ROWS_ASKED_AT_ONCE = 10_000_000
 # Steps where not all rows are in memory, whose crossings would make more.
 GRID = 10_000
-# What looking for the steps of a row takes, as additions of leaves.
-STEPS_OF_SEARCH = 50
 # Below this share of pairs ranked rightly, the pull of the leaves says little of the group.
 DISTINCT = 0.75
 
@@ -92,7 +87,7 @@ class ShiftOrder(EditOrder):
     ) -> "ShiftOrder":
         start, pull = self._lines(view, index, n_jobs=n_jobs)
         moved = np.abs(pull) > NO_PULL * view.largest_sum(self.score)
-        reach = _between_crossings(start, pull, moved, *view.step_width(self.score))
+        reach = find_between(start, pull, moved, *view.step_width(self.score), n_jobs=n_jobs)
         reach = reach[reach <= view.farthest(self.score)]
         near = None
         if not view.decides_quickly:
@@ -108,11 +103,11 @@ class ShiftOrder(EditOrder):
         self, reach: np.ndarray, start: np.ndarray, pull: np.ndarray, near: NearTies, n_jobs: int | None
     ) -> np.ndarray:
         """Return the steps without some of those at which the model must be asked about rows, if these are many."""
-        begin, end = _steps_within(reach, start, pull, *near.limits, n_jobs=n_jobs)
+        begin, end = find_within(reach, start, pull, *near.limits, n_jobs=n_jobs)
         n_asked = np.zeros(len(reach) + 1, np.int64)
         some = np.flatnonzero(end > begin)
         begin, end, start, pull = begin[some], end[some], start[some], pull[some]
-        for low, high in _cut_out(begin, end, *_steps_within(reach, start, pull, *_of_rows(near.tie_limits, some))):
+        for low, high in cut_out(begin, end, *find_within(reach, start, pull, *of_rows(near.tie_limits, some))):
             np.add.at(n_asked, low, 1)
             np.add.at(n_asked, high, -1)
         asked = np.flatnonzero(np.cumsum(n_asked[:-1]))
@@ -172,7 +167,7 @@ class ShiftOrder(EditOrder):
         if near is None:
             near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
         first = placed.decide(view, n_jobs=n_jobs)
-        begin, end = _steps_within(self.reach, start, pull, *near.limits, n_jobs=n_jobs)
+        begin, end = find_within(self.reach, start, pull, *near.limits, n_jobs=n_jobs)
         between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
         leaf_kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
@@ -193,14 +188,14 @@ class ShiftOrder(EditOrder):
     ) -> None:
         """Put right what ``changes`` has of the steps at which neither the sign nor the side of ties decides a row."""
         some = np.flatnonzero(end > begin)
-        ties = _of_rows(near.tie_limits, some)
-        tie_begin, tie_end = _steps_within(self.reach, start[some], pull[some], *ties)
+        ties = of_rows(near.tie_limits, some)
+        tie_begin, tie_end = find_within(self.reach, start[some], pull[some], *ties)
         cell, weight = placed.rows.cell, placed.rows.weight
         last = changes.shape[1] - 1
-        for low, high in _cut_out(begin[some], end[some], tie_begin, tie_end):
-            for part in _blocks(high - low):
+        for low, high in cut_out(begin[some], end[some], tie_begin, tie_end):
+            for part in blocks_of(high - low):
                 row = np.repeat(some[part], high[part] - low[part])
-                step = _count_up(low[part], high[part])
+                step = count_up(low[part], high[part])
                 decided = view.decide_shifted(self.score, self.reach[step], placed.index, row, placed.X)
                 wrong = np.flatnonzero(decided != between[row])
                 row, step = row[wrong], step[wrong]
@@ -229,91 +224,6 @@ class KnownLines(NamedTuple):
     start: np.ndarray
     pull: np.ndarray
     near: NearTies | None
-
-
-def _of_rows(limits: tuple[float | np.ndarray, ...], rows: np.ndarray) -> list[float | np.ndarray]:
-    """Limits, each one number or one for each row, of some rows."""
-    return [limit[rows] if isinstance(limit, np.ndarray) and limit.ndim else limit for limit in limits]
-
-
-def _steps_within(
-    reach: np.ndarray,
-    start: np.ndarray,
-    pull: np.ndarray,
-    rounding: float | np.ndarray,
-    growth: float | np.ndarray,
-    *,
-    n_jobs: int | None = 1,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the steps from 1 on at which ``start - lambda * pull`` is within ``rounding + lambda * growth`` of 0.
-
-    They follow each other: the first of them, and the one after the last.
-    """
-    toward, size = np.where(pull < 0, -start, start), np.abs(pull)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # toward - lambda * size <= rounding + lambda * growth
-        low = (toward - rounding) / (size + growth)
-        # toward - lambda * size >= -(rounding + lambda * growth)
-        slope, room = size - growth, toward + rounding
-        bound = room / slope
-        high = np.where(slope > 0, bound, np.where((slope == 0) & (room < 0), -np.inf, np.inf))
-        low = np.where(slope < 0, np.maximum(low, bound), low)
-    low = np.where(np.isnan(low), -np.inf, low)  # 0 / 0
-    begin, end = np.empty((2, len(start)), np.intp)
-
-    def search(part: slice) -> None:
-        begin[part] = np.maximum(np.searchsorted(reach, low[part], side="left"), 1)
-        end[part] = np.maximum(np.searchsorted(reach, high[part], side="right"), begin[part])
-
-    n_jobs = jobs_for(STEPS_OF_SEARCH * len(start), n_jobs)
-    run_threads(search, split_evenly(len(start), n_jobs), n_jobs=n_jobs, verbose=0, description="steps of rows")
-    return begin, end
-
-
-def _cut_out(
-    begin: np.ndarray, end: np.ndarray, inner_begin: np.ndarray, inner_end: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return what is left of stretches of steps before and after the inner ones."""
-    inner_begin, inner_end = (np.clip(step, begin, end) for step in (inner_begin, inner_end))
-    return (begin, inner_begin), (inner_end, end)
-
-
-def _blocks(sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the places of those that have a size, in blocks that fit into memory."""
-    places = np.flatnonzero(sizes)
-    block = np.cumsum(sizes[places]) // ROWS_ASKED_AT_ONCE
-    for begin, end in pairwise([*np.flatnonzero(np.diff(block, prepend=-1)), len(places)]):
-        yield places[begin:end]
-
-
-def _count_up(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the numbers from each ``low`` up to below its ``high``, one range after another."""
-    sizes = high - low
-    ends = np.cumsum(sizes)
-    return np.arange(ends[-1]) - np.repeat(ends - sizes, sizes) + np.repeat(low, sizes)
-
-
-def _between_crossings(
-    start: np.ndarray, pull: np.ndarray, moved: np.ndarray, rounding: float, growth: float
-) -> np.ndarray:
-    """Return lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
-
-    Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
-    either way. Where such stretches overlap there is no step.
-    """
-    # |start - lambda pull| <= rounding + lambda growth, with toward = start sign(pull) and size = |pull|, from
-    #   low = (toward - rounding) / (size + growth)  to  high = (toward + rounding) / (size - growth)
-    # In order of low, a step is at (max of all high before + next low) / 2 where the former is the smaller.
-    moved = moved & (np.abs(pull) > 2 * growth)
-    toward, size = start[moved] * np.sign(pull[moved]), np.abs(pull[moved])
-    low, high = (toward - rounding) / (size + growth), (toward + rounding) / (size - growth)
-    ahead = high > 0
-    order = np.argsort(low[ahead], kind="stable")
-    low, reach = low[ahead][order], np.maximum.accumulate(high[ahead][order])
-    gap = low[1:] > reach[:-1]
-    between = (reach[:-1][gap] + low[1:][gap]) / 2
-    last = reach[-1:] * 1.01
-    return np.concatenate([[0.0], between[between > 0], last])
 
 
 def order_shift(
