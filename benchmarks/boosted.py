@@ -308,9 +308,7 @@ def report_directions(n_seeds: dict[str, int]) -> None:
                     objective = float(METRICS[experiment.objective](favorable, totals))
                     measured.add("thresholds per group", objective, float(discrimination(favorable, totals)))
                     for title, direction in tried_directions(view, scoring):
-                        order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(
-                            view, held_out.index
-                        )
+                        order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(view, held_out)
                         disc = discrimination(
                             order.replay(view, held_out, n_jobs=N_JOBS, verbose=0), held_out.rows.weigh_cells()
                         )

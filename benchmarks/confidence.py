@@ -203,7 +203,7 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
         part = PlacedRows(
             place.X[drawn], np.ascontiguousarray(place.index[:, drawn]), place.rows.take(drawn), place.name
         )
-        order = path.order.on_rows(view, part.index)
+        order = path.order.on_rows(view, part)
         counts = StepCounts.of(order, view, part, 1, 0).path_counts(part.name, PARITY)
         chosen_from = replace(path, order=order, counts=counts, accuracy_counts=counts, rows_to_check=None, hashes=None)
         for how, selection in choose(chosen_from):

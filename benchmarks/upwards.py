@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from eifffel import FairnessPath, trace_path, view_ensemble
+from eifffel.leaves.placing import PlacedRows
 from eifffel.metrics import METRICS
 from page import VERSIONS, save, say
 from reproduction.protocol import EXPERIMENTS, WITHOUT
@@ -61,8 +62,10 @@ def trace_all(model: Any, strategy: str, split: RunSplit) -> Iterator[tuple[str,
         yield direction, path
         if direction == "any" and strategy == "shift":
             view = view_ensemble(model)
-            index = view.apply(view.check_rows(split.X[split.held_out]))
-            order = replace(path.order, score=np.minimum(path.order.score, 0)).on_rows(view, index)
+            X_held_out = split.X[split.held_out]
+            index = view.apply(view.check_rows(X_held_out))
+            placed = PlacedRows(X_held_out, index, path.rows_to_check.rows, path.counts.rows)
+            order = replace(path.order, score=np.minimum(path.order.score, 0)).on_rows(view, placed)
             yield CLIPPED, replace(path, order=order).measure(*split.rows(split.held_out))
 
 

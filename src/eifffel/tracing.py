@@ -453,7 +453,7 @@ def _order(
     if not STRATEGIES[strategy].flips:
         whole: PlacedRows | None = chosen_on.placed.in_memory
         shown = draw() if whole is None else whole
-        order = order.on_rows(view, shown.index, some=whole is None, n_jobs=tracing.n_jobs)
+        order = order.on_rows(view, shown, some=whole is None, n_jobs=tracing.n_jobs)
         order.review(view, shown, constraint)
     return order
 

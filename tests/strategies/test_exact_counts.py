@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from boosters import BOOSTED
 from eifffel import UnsupportedModelError, trace_path, view_ensemble
 from eifffel.constraints import CONSTRAINTS
+from eifffel.leaves.placing import PlacedRows
 from eifffel.strategies import DIRECTIONS, STRATEGIES, Strategy, _shift, _steps
 
 # Few fractions, so that their sums tie: some add up without rounding, others do not.
@@ -245,9 +246,10 @@ def test_a_model_is_asked_about_few_steps(monkeypatch):
     direction = view.leaf_score + 0.1 * random.normal(size=view.n_leaves)
     direction[tied] = [1e-15, -1e-15] * 10
     order = _shift.ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)))
-    many = order.on_rows(view, index)
+    placed = PlacedRows(X, index, None, "rows")
+    many = order.on_rows(view, placed)
     monkeypatch.setattr(_shift, "MOST_ASKED", 5)
-    few = order.on_rows(view, index)
+    few = order.on_rows(view, placed)
     assert few.n_steps == 5 < many.n_steps
     assert set(few.reach) <= set(many.reach)
 

@@ -127,7 +127,7 @@ def test_the_path_is_what_writing_and_predicting_at_every_step_gives(seed, name,
     view = view_ensemble(model, favorable=favorable)
     rows = place(view, X, y, s)
     direction = np.random.RandomState(seed).normal(size=view.n_leaves) / view.n_trees
-    order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2))).on_rows(view, rows.index)
+    order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2))).on_rows(view, rows)
     counts = order.replay(view, rows, n_jobs=1, verbose=0)
     assert counts.shape == (order.n_steps + 1, 2, 2)
     for step in range(order.n_steps + 1):
@@ -145,7 +145,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
     model = MODELS["boosting"].fit(X, y)
     view = view_ensemble(model)
     order = _shift.order_shift(view, place(view, X[:200], y[:200], s[:200]), parity())
-    order = order.on_rows(view, place(view, X[:200], y[:200], s[:200]).index)
+    order = order.on_rows(view, place(view, X[:200], y[:200], s[:200]))
     other = place(view, X[200:], y[200:], s[200:])
     counts = order.replay(view, other, n_jobs=2, verbose=0)
     for step in np.linspace(0, order.n_steps, 20).astype(int):
@@ -321,7 +321,7 @@ def test_a_path_that_cannot_move_has_step_0_only():
     """Groups that no leaf tells apart: the direction is nothing."""
     model = GradientBoostingClassifier(n_estimators=3).fit(X[:3000], y[:3000])
     view = view_ensemble(model)
-    order = ShiftOrder(np.zeros(view.n_leaves), np.zeros(1), np.zeros((2, 2))).on_rows(view, place(view, X, y, s).index)
+    order = ShiftOrder(np.zeros(view.n_leaves), np.zeros(1), np.zeros((2, 2))).on_rows(view, place(view, X, y, s))
     np.testing.assert_array_equal(order.positions, [0])
     assert order.replay(view, place(view, X, y, s), n_jobs=1, verbose=0).shape == (1, 2, 2)
 

@@ -10,7 +10,7 @@ from joblib import cpu_count, effective_n_jobs
 from tqdm.auto import tqdm
 
 # (row, tree) pairs of plain sums from which on a second thread saves more than waking it costs.
-PAIRS_WORTH_A_THREAD = 1 << 24
+PAIRS_WORTH_A_THREAD = 1 << 21
 
 
 def jobs_for(n_pairs: int, n_jobs: int | None) -> int | None:

@@ -168,7 +168,14 @@ class AveragedView(EnsembleView):
         return 1.01 * (n * float(np.abs(lean).max()) + 3 * n + 8) * self.grain / n
 
     def decide_shifted(
-        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+        self,
+        direction: np.ndarray,
+        reach: np.ndarray,
+        index: np.ndarray,
+        row: np.ndarray,
+        X: Any = None,
+        *,
+        n_jobs: int | None = 1,
     ) -> np.ndarray:
         favorable = np.empty(len(row), bool)
         for at in np.unique(reach):
@@ -225,7 +232,9 @@ class AveragedView(EnsembleView):
         n = self.n_trees
         return int(np.ceil(0.51 * (n + 1) + (2 * n * n + 2 * n) * 2.0**-53 * leaf_kernels.FIXED_POINT)) + 1
 
-    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
+    def decide(
+        self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None, score: np.ndarray | None = None
+    ) -> np.ndarray:
         unflipped = np.full(self.n_leaves, NEVER)
         favorable = np.empty(index.shape[1], np.bool_)
         bias, exact, comparison = self.fixed_bias, self.exact, self.comparison

@@ -164,10 +164,13 @@ class EnsembleView(ABC):
         """What `apply` gives, by the library's own leaf indices."""
 
     @abstractmethod
-    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
+    def decide(
+        self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None, score: np.ndarray | None = None
+    ) -> np.ndarray:
         """Whether the ensemble decides for the favourable class, for each row; exactly as ``predict``.
 
-        ``X`` are the rows as they were given, where the model itself must be asked about those near its threshold.
+        ``X`` are the rows as they were given, where the model itself must be asked about those near its threshold, and
+        ``score`` their `row_scores`, where these are known.
         """
 
     @abstractmethod
@@ -214,7 +217,14 @@ class EnsembleView(ABC):
 
     @abstractmethod
     def decide_shifted(
-        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+        self,
+        direction: np.ndarray,
+        reach: np.ndarray,
+        index: np.ndarray,
+        row: np.ndarray,
+        X: Any = None,
+        *,
+        n_jobs: int | None = 1,
     ) -> np.ndarray:
         """What shifted ensembles decide about rows near their cut-offs; exactly as their ``predict``.
 

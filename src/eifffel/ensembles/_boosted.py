@@ -99,8 +99,11 @@ class BoostedView(EnsembleView):
     def leaf_magnitude(self, index: np.ndarray) -> np.ndarray:
         return np.maximum(1, self.sum_leaves(index, np.abs(self.leaf_value)) + abs(self.raw_bias))
 
-    def decide(self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None) -> np.ndarray:
-        score = self.row_scores(index, n_jobs=n_jobs)
+    def decide(
+        self, index: np.ndarray, X: Any = None, *, n_jobs: int | None = None, score: np.ndarray | None = None
+    ) -> np.ndarray:
+        if score is None:
+            score = self.row_scores(index, n_jobs=n_jobs)
         favorable = score > 0
         near = np.flatnonzero(np.abs(score) <= self.rounding)
         if len(near) and X is not None:  # the model knows how a score at the threshold is decided
@@ -122,12 +125,23 @@ class BoostedView(EnsembleView):
         return self.leaf_value - self._sign * amount, 1.0
 
     def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
-        # A row of which no leaf moves is decided as before, to the last bit.
-        moves = np.ones(index.shape[1], bool)
-        if not direction.all():
-            moves = self.sum_leaves(index, (direction != 0).astype(np.float64), n_jobs=n_jobs) > 0
         rounding, growth = self._score_errors(index, direction, n_jobs=n_jobs)
-        return NearTies(rounding, growth, None, np.where(moves, -np.inf, np.inf), 0.0)
+        # A row of which no leaf moves is decided as before, to the last bit.
+        ties = np.full(index.shape[1], -np.inf)
+        ties[self._find_unmoved(index, direction)] = np.inf
+        return NearTies(rounding, growth, None, ties, 0.0)
+
+    def _find_unmoved(self, index: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """The rows all of whose leaves have a direction of 0."""
+        still = direction == 0
+        # The tree of fewest such leaves first: it leaves few rows to look for in the others, most often none.
+        n_still = np.add.reduceat(still, self.leaf_offset[:-1], dtype=np.int64)
+        rows = np.arange(index.shape[1])
+        for t in np.argsort(n_still, kind="stable").tolist():
+            if not n_still[t]:
+                return rows[:0]
+            rows = rows[still[self.leaf_offset[t] : self.leaf_offset[t + 1]][index[t, rows]]]
+        return rows
 
     def _score_errors(
         self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
@@ -136,7 +150,14 @@ class BoostedView(EnsembleView):
         return self.step_width(direction)
 
     def decide_shifted(
-        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+        self,
+        direction: np.ndarray,
+        reach: np.ndarray,
+        index: np.ndarray,
+        row: np.ndarray,
+        X: Any = None,
+        *,
+        n_jobs: int | None = 1,
     ) -> np.ndarray:
         if X is None:
             raise FeaturesNeededError("rows are near the cut-off, and the model must be asked about them")

@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import _safe_indexing
 
+from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
 from eifffel.ensembles._monotone import LeafBoxes, find_ordered
@@ -55,6 +56,7 @@ class XGBoostView(BoosterView):
         best = None if self._is_bare else getattr(model, "best_iteration", None)
         self._iterations = (0, 0 if best is None else best + 1)  # 0 stands for all
 
+        # All that is needed of the trees is read here, since it takes long to read them again.
         trees = self._used_trees(learner)
         nodes = [_leaves_of(tree) for tree in trees]
         self.leaf_offset, self.leaf_node = leaf_nodes(nodes)
@@ -68,6 +70,8 @@ class XGBoostView(BoosterView):
         # XGBClassifier predicts with dart in another way than a Booster does.
         self._takes_off_bias = not self._is_bare and learner["gradient_booster"]["name"] == "dart"
         self.raw_bias = _bias_of(document)
+        self._splits_read = self._read_splits(trees)
+        self._first_hessians = np.asarray(trees[0]["sum_hessian"], np.float64)
 
     @staticmethod
     def _booster_of(model: Any) -> Any:
@@ -152,21 +156,26 @@ class XGBoostView(BoosterView):
         return rounding + self._probability_rounding(), unit * self.sum_sizes(index, direction, 0.0, n_jobs=n_jobs)
 
     def decide_shifted(
-        self, direction: np.ndarray, reach: np.ndarray, index: np.ndarray, row: np.ndarray, X: Any = None
+        self,
+        direction: np.ndarray,
+        reach: np.ndarray,
+        index: np.ndarray,
+        row: np.ndarray,
+        X: Any = None,
+        *,
+        n_jobs: int | None = 1,
     ) -> np.ndarray:
         raw = np.full(len(row), self.raw_bias, np.float32)
-        leaf_kernels.sum_shifted(
-            index,
-            row,
-            self._sign * reach,
-            self.leaf_offset,
-            self.leaf_value,
-            direction,
-            self._weight,
-            self._stored,
-            np.float32(self.raw_bias if self._takes_off_bias else 0),
-            raw,
-        )
+        reach = self._sign * reach
+        bias = np.float32(self.raw_bias if self._takes_off_bias else 0)
+        leaves = (self.leaf_offset, self.leaf_value, direction, self._weight, self._stored, bias)
+
+        def fill(part: slice) -> None:
+            leaf_kernels.sum_shifted(index, row[part], reach[part], *leaves, raw[part])
+
+        n_jobs = jobs_for(len(row) * self.n_trees, n_jobs)
+        parts = split_evenly(len(row), n_jobs)
+        run_threads(fill, parts, n_jobs=n_jobs, verbose=0, description="shifted scores")
         second = raw > self._cut
         near = np.abs(raw - self._cut) <= self._probability_rounding()
         if near.any():
@@ -212,7 +221,9 @@ class XGBoostView(BoosterView):
         return X
 
     def _read_table(self) -> TreeTable:
-        trees = self.used_trees
+        return self._splits_read
+
+    def _read_splits(self, trees: list[dict[str, Any]]) -> TreeTable:
         offset = np.concatenate([[0], np.cumsum([len(tree["left_children"]) for tree in trees])])
 
         def join(name: str, kind: type) -> np.ndarray:
@@ -261,7 +272,7 @@ class XGBoostView(BoosterView):
     def leaf_rows(self) -> np.ndarray:
         # Each row adds a hessian, which in the first tree is that of base_score for all.
         n_rows, first = super().leaf_rows, slice(0, self.leaf_offset[1])
-        hessian = np.asarray(self.used_trees[0]["sum_hessian"], np.float64)[self.leaf_node[first]]
+        hessian = self._first_hessians[self.leaf_node[first]]
         found = hessian / (expit(self.raw_bias) * expit(-self.raw_bias))
         n_rows[first] = np.where(np.isclose(found, np.rint(found), rtol=1e-6, atol=1e-3), np.rint(found), np.nan)
         return n_rows

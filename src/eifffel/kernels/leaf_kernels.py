@@ -183,30 +183,60 @@ def replay(
 
 @compiled
 def sum_row_leaves(index, low, high, offset, value, total):
-    """Add to ``total[low:high]`` the values of each row's leaves, tree after tree."""
+    """Add to ``total[low:high]`` the values of each row's leaves, tree after tree.
+
+    Four trees at a time, so that a sum is read and written once for them.
+    """
     n_trees = index.shape[0]
     block = max(1, PAIRS_PER_BLOCK // n_trees)
+    whole = n_trees // 4 * 4
     for start in range(low, high, block):
         part = total[start : min(start + block, high)]
-        for t in range(n_trees):
-            own = value[offset[t] : offset[t + 1]]
-            leaf = index[t, start : start + len(part)]
+        rows = slice(start, start + len(part))
+        for t in range(0, whole, 4):
+            one, two = value[offset[t] : offset[t + 1]], value[offset[t + 1] : offset[t + 2]]
+            three, four = value[offset[t + 2] : offset[t + 3]], value[offset[t + 3] : offset[t + 4]]
+            leaf_one, leaf_two = index[t, rows], index[t + 1, rows]
+            leaf_three, leaf_four = index[t + 2, rows], index[t + 3, rows]
+            for i in range(len(part)):
+                part[i] = part[i] + one[leaf_one[i]] + two[leaf_two[i]] + three[leaf_three[i]] + four[leaf_four[i]]
+        for t in range(whole, n_trees):
+            own, leaf = value[offset[t] : offset[t + 1]], index[t, rows]
             for i in range(len(part)):
                 part[i] += own[leaf[i]]
 
 
 @compiled
 def sum_sizes(index, low, high, offset, value, start, total):
-    """Add to ``total[low:high]`` the sizes of the values of each row's leaves, and of their sum after each tree."""
+    """Add to ``total[low:high]`` the sizes of the values of each row's leaves, and of their sum after each tree.
+
+    Four trees at a time, as in `sum_row_leaves`.
+    """
     n_trees = index.shape[0]
     block = max(1, PAIRS_PER_BLOCK // n_trees)
+    whole = n_trees // 4 * 4
     so_far = np.empty(block)
     for begin in range(low, high, block):
         part = total[begin : min(begin + block, high)]
+        rows = slice(begin, begin + len(part))
         so_far[:] = start
-        for t in range(n_trees):
-            own = value[offset[t] : offset[t + 1]]
-            leaf = index[t, begin : begin + len(part)]
+        for t in range(0, whole, 4):
+            one, two = value[offset[t] : offset[t + 1]], value[offset[t + 1] : offset[t + 2]]
+            three, four = value[offset[t + 2] : offset[t + 3]], value[offset[t + 3] : offset[t + 4]]
+            leaf_one, leaf_two = index[t, rows], index[t + 1, rows]
+            leaf_three, leaf_four = index[t + 2, rows], index[t + 3, rows]
+            for i in range(len(part)):
+                a, b, c, d = one[leaf_one[i]], two[leaf_two[i]], three[leaf_three[i]], four[leaf_four[i]]
+                after_one = so_far[i] + a
+                after_two = after_one + b
+                after_three = after_two + c
+                so_far[i] = after_three + d
+                sizes = part[i] + (abs(a) + abs(after_one))
+                sizes += abs(b) + abs(after_two)
+                sizes += abs(c) + abs(after_three)
+                part[i] = sizes + (abs(d) + abs(so_far[i]))
+        for t in range(whole, n_trees):
+            own, leaf = value[offset[t] : offset[t + 1]], index[t, rows]
             for i in range(len(part)):
                 so_far[i] += own[leaf[i]]
                 part[i] += abs(own[leaf[i]]) + abs(so_far[i])

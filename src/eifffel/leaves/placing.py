@@ -43,6 +43,8 @@ class PlacedRows:
         The batch that they are of, if they are not all.
     start : int
         The place of the first of them among all rows, where they are a whole batch.
+    score : ndarray of shape (n_rows,), optional
+        The score of each by its leaves, where that was needed to decide about them.
     """
 
     X: Any
@@ -54,6 +56,7 @@ class PlacedRows:
     n_rows: int | None = None
     where: str = ""
     start: int = 0
+    score: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.index.shape[1])
@@ -78,6 +81,7 @@ class PlacedRows:
             name=name,
             row_hash=None if self.row_hash is None else self.row_hash[part],
             decided=None if self.decided is None else self.decided[part],
+            score=None if self.score is None else self.score[part],
         )
 
     @property
@@ -86,12 +90,18 @@ class PlacedRows:
         assert self.row_hash is not None
         return RowHashes.of(self.row_hash, names=RowNames.of(self.X, self.row_hash))
 
-    def decide(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
-        """Which rows the original model decides favourably; it is asked once."""
+    def decide(self, view: EnsembleView, n_jobs: int | None = None, score: np.ndarray | None = None) -> np.ndarray:
+        """Which rows the original model decides favourably; it is asked once, with the ``score`` of rows if known."""
         if self.decided is None:
-            object.__setattr__(self, "decided", view.decide(self.index, self.X, n_jobs=n_jobs))
+            if not view.votes:
+                object.__setattr__(self, "score", self.add_up(view, n_jobs) if score is None else score)
+            object.__setattr__(self, "decided", view.decide(self.index, self.X, n_jobs=n_jobs, score=self.score))
         assert self.decided is not None
         return self.decided
+
+    def add_up(self, view: EnsembleView, n_jobs: int | None = None) -> np.ndarray:
+        """The score of each row by its leaves."""
+        return view.row_scores(self.index, n_jobs=n_jobs) if self.score is None else self.score
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +178,7 @@ class Placing:
         )
         if self.in_memory or not len(placed):
             return placed
-        return replace(placed, decided=placed.decide(self.view, self.n_jobs))
+        return replace(placed, decided=placed.decide(self.view, self.n_jobs), score=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,6 +332,7 @@ def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
             rows=a.rows.join(b.rows),
             row_hash=np.concatenate([a.row_hash, b.row_hash]),
             decided=None if a.decided is None or b.decided is None else np.concatenate([a.decided, b.decided]),
+            score=None,
             n_rows=(a.n_rows or len(a)) + (b.n_rows or len(b)),
         )
     )

@@ -62,12 +62,11 @@ class EditOrder(ABC):
         return len(self.positions) - 1
 
     def on_rows(
-        self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
+        self, view: EnsembleView, placed: PlacedRows, *, some: bool = False, n_jobs: int | None = None
     ) -> "EditOrder":
-        """The same edits with the steps that rows in these leaves can tell apart.
+        """The same edits with the steps that these rows can tell apart by their leaves.
 
-        Asked of strategies that do not flip. ``index`` has the leaf of each row in each tree, as `EnsembleView.apply`
-        gives it; ``some`` says that these are a sample of the rows.
+        Asked of strategies that do not flip. ``some`` says that these are a sample of the rows.
         """
         return self
 

@@ -83,20 +83,22 @@ class ShiftOrder(EditOrder):
         return self.reach
 
     def on_rows(
-        self, view: EnsembleView, index: np.ndarray, *, some: bool = False, n_jobs: int | None = None
+        self, view: EnsembleView, placed: PlacedRows, *, some: bool = False, n_jobs: int | None = None
     ) -> "ShiftOrder":
-        start, pull = self._lines(view, index, n_jobs=n_jobs)
+        start, pull = self._lines(view, placed, n_jobs=n_jobs)
         moved = np.abs(pull) > NO_PULL * view.largest_sum(self.score)
         reach = find_between(start, pull, moved, *view.step_width(self.score), n_jobs=n_jobs)
         reach = reach[reach <= view.farthest(self.score)]
         near = None
         if not view.decides_quickly:
-            near = view.near_ties(index, self.score, n_jobs=n_jobs)
+            near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
             reach = self._ask_less(reach, start, pull, near, n_jobs)
         if some and len(reach) > GRID + 1:  # as many crossings of the sample between any two
             reach = reach[np.append(0, np.linspace(1, len(reach) - 1, GRID).astype(np.intp))]
         order = replace(self, reach=reach)
-        object.__setattr__(order, "_known", KnownLines(index, start, pull, near))  # a replay on these rows comes next
+        object.__setattr__(
+            order, "_known", KnownLines(placed.index, start, pull, near)
+        )  # a replay on these rows comes next
         return order
 
     def _ask_less(
@@ -122,7 +124,7 @@ class ShiftOrder(EditOrder):
         if len(constraint.pairs) > 1:  # the pull predicts how people are weighed then, not a group
             return
         rows = placed.rows
-        pull = self._lines_of(view, placed.index, n_jobs=None).pull
+        pull = self._lines_of(view, placed, n_jobs=None).pull
         target = weigh_rows(rows, self.target)
         weight = np.abs(target) * rows.weight
         if len(pull) > MOST_HASHES:  # so many say it well enough
@@ -161,17 +163,17 @@ class ShiftOrder(EditOrder):
 
     def replay(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         rows = placed.rows
-        known = self._lines_of(view, placed.index, n_jobs=n_jobs)
+        known = self._lines_of(view, placed, n_jobs=n_jobs)
         object.__setattr__(self, "_known", None)  # which takes as much memory as the rows, and is not needed again
         start, pull, near = known.start, known.pull, known.near
         if near is None:
             near = view.near_ties(placed.index, self.score, n_jobs=n_jobs)
-        first = placed.decide(view, n_jobs=n_jobs)
+        first = placed.decide(view, n_jobs, start)
         begin, end = find_within(self.reach, start, pull, *near.limits, n_jobs=n_jobs)
         between = first if near.favorable is None else near.favorable
         changes = np.zeros((rows.n_groups * rows.n_labels, self.n_steps + 1), np.int64)
         leaf_kernels.count_crossings(first, start > 0, between, pull < 0, begin, end, rows.cell, rows.weight, changes)
-        self._count_near(view, placed, start, pull, near, between, begin, end, changes)
+        self._count_near(view, placed, start, pull, near, between, begin, end, changes, n_jobs)
         return cumulate([changes], rows.n_labels)
 
     def _count_near(
@@ -185,6 +187,7 @@ class ShiftOrder(EditOrder):
         begin: np.ndarray,
         end: np.ndarray,
         changes: np.ndarray,
+        n_jobs: int | None,
     ) -> None:
         """Put right what ``changes`` has of the steps at which neither the sign nor the side of ties decides a row."""
         some = np.flatnonzero(end > begin)
@@ -196,7 +199,8 @@ class ShiftOrder(EditOrder):
             for part in blocks_of(high - low):
                 row = np.repeat(some[part], high[part] - low[part])
                 step = count_up(low[part], high[part])
-                decided = view.decide_shifted(self.score, self.reach[step], placed.index, row, placed.X)
+                reach = self.reach[step]
+                decided = view.decide_shifted(self.score, reach, placed.index, row, placed.X, n_jobs=n_jobs)
                 wrong = np.flatnonzero(decided != between[row])
                 row, step = row[wrong], step[wrong]
                 more = np.where(decided[wrong], weight[row], -weight[row])
@@ -204,17 +208,17 @@ class ShiftOrder(EditOrder):
                 on = step < last
                 np.add.at(changes, (cell[row[on]], step[on] + 1), -more[on])
 
-    def _lines_of(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> "KnownLines":
+    def _lines_of(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None) -> "KnownLines":
         """Return the lines of rows, which are known if these have just made the steps."""
         known: KnownLines | None = getattr(self, "_known", None)
-        if known is None or known.leaves is not index:
-            known = KnownLines(index, *self._lines(view, index, n_jobs=n_jobs), None)
+        if known is None or known.leaves is not placed.index:
+            known = KnownLines(placed.index, *self._lines(view, placed, n_jobs=n_jobs), None)
         return known
 
-    def _lines(self, view: EnsembleView, index: np.ndarray, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    def _lines(self, view: EnsembleView, placed: PlacedRows, *, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the score of each row and what lambda takes off it: ``start - lambda * pull``."""
         # start_i = bias + sum over the leaves of i of their scores, pull_i = sum over the leaves of i of d
-        return view.row_scores(index, n_jobs=n_jobs), view.sum_leaves(index, self.score, n_jobs=n_jobs)
+        return placed.add_up(view, n_jobs), view.sum_leaves(placed.index, self.score, n_jobs=n_jobs)
 
 
 class KnownLines(NamedTuple):
@@ -305,7 +309,7 @@ def _parity(
     order: ShiftOrder, view: EnsembleView, placed: PlacedRows, constraint: Constraint, n_jobs: int | None
 ) -> float:
     """Return the first lambda at which these rows show no discrimination; the last if that is step 0, or never so."""
-    order = order.on_rows(view, placed.index, n_jobs=n_jobs)
+    order = order.on_rows(view, placed, n_jobs=n_jobs)
     favorable = order.replay(view, placed, n_jobs=n_jobs, verbose=0)
     favorable, totals = (placed.rows.for_ratios(units) for units in (favorable, placed.rows.weigh_cells()))
     reached = constraint.worst(favorable, totals).value <= 0

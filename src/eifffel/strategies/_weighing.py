@@ -83,7 +83,7 @@ def _weigh_sides(
         of_side[constraint.members[side]] = 1 / share[side]
         direction = fit(weigh_rows(rows, of_side)).solve(DAMPING, ITERATIONS)
         likeness[:, k] = view.sum_leaves(index, direction, n_jobs=n_jobs)
-    score = view.row_scores(index, n_jobs=n_jobs)
+    score = sample.add_up(view, n_jobs)
     margin, family = view.margin(score), constraint.family[bounded]
     same = (family[:, None] == family) / np.bincount(family)[family]
 
