@@ -751,6 +751,7 @@ class FairnessPath:
         n_jobs = given.threads(view.jobs_for(n_jobs))
         constraint, measured = measure_given(view, self.comparison, given, self.order, n_jobs=n_jobs, verbose=verbose)
         counts, searched_counts = measured.path_counts(MEASURED_ROWS, constraint)
+        assert measured.hashes is not None
         overlap, training = find_overlap(measured.hashes, self.scored), Training.of(view)
         # One that was trained apart from the rows of this path was trained on its scoring rows.
         trained = False if self.trained is False and self.scored is not None and overlap == 0 else None

@@ -291,13 +291,15 @@ def _trace(
 
     # The second pass.
     # Rows that scored leaves certify nothing, and need no parts for it.
-    in_parts = constraint.several and chosen_on is not scored
+    same_rows = chosen_on is scored
+    in_parts = constraint.several and not same_rows
     work = tracing.work_on(chosen_on.given)
-    measured = measure_rows(view, chosen_on, order, in_parts=in_parts, training=training, **work)
+    measured = measure_rows(view, chosen_on, order, in_parts=in_parts, training=training, hashed=not same_rows, **work)
+    hashes = counted.hashes if measured.hashes is None else measured.hashes
     counts, searched_counts = measured.path_counts(chosen_on.name, constraint)
     accuracy_counts = counts
     if surveys[-1].labels is None:
-        steps = measure_rows(view, scored, order, **tracing.work_on(scored.given)).steps
+        steps = measure_rows(view, scored, order, hashed=False, **tracing.work_on(scored.given)).steps
         accuracy_counts = steps.path_counts(scored.name, constraint)
 
     if compared.label_sets is not None and not tracing.trained_here:
@@ -305,9 +307,8 @@ def _trace(
             accuracy_counts.favorable[0], accuracy_counts.totals, compared.label_sets, rows=accuracy_counts.rows
         )
 
-    same_rows = chosen_on is scored
-    overlap = 1.0 if same_rows else measured.hashes.overlap(counted.hashes)
-    repeats = max(measured.hashes.repeats, 1 if overlap else measured.hashes.join(counted.hashes).repeats)
+    overlap = 1.0 if same_rows else hashes.overlap(counted.hashes)
+    repeats = max(hashes.repeats, 1 if overlap else hashes.join(counted.hashes).repeats)
     in_others = None if same_rows else measured.in_tree
     trained = find_trained(
         training, counted.in_tree, in_others, on_scoring=tracing.trained_here, one_table=tracing.one_table
@@ -329,7 +330,7 @@ def _trace(
         repeats=repeats,
         rows_to_check=measured.rows_to_check,
         scored=counted.hashes,
-        hashes=measured.hashes,
+        hashes=hashes,
     )
 
 

@@ -89,7 +89,7 @@ class CatBoostView(BoostedView):
         return -math.log(1 / threshold - 1)
 
     def _check_rows(self, X: Any) -> Any:
-        # Raises what CatBoost says about such rows; it takes floats as they are, so that all rows of an array are alike.
+        # Raises what CatBoost says about such rows; it takes floats as they are, so that all rows of them are alike.
         alike = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float32, np.float64) and self._is_numeric
         self.model.calc_leaf_indexes(X[:1] if alike else X, ntree_end=1)
         return X

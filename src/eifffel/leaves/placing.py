@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import _safe_indexing, indexable
 
-from eifffel._utils.parallel import Bar
+from eifffel._utils.parallel import Bar, jobs_for, run_threads, split_evenly
 from eifffel.ensembles import EnsembleView
 from eifffel.rows.batches import Batch, Batches
 from eifffel.rows.coding import Coding, Rows
@@ -71,12 +71,20 @@ class PlacedRows:
         """Return the placed rows, with features only where the rows themselves are to be kept."""
         return self if with_rows else replace(self, X=None)
 
-    def take(self, part: np.ndarray, name: str) -> "PlacedRows":
+    def take(self, part: np.ndarray, name: str, n_jobs: int | None = 1) -> "PlacedRows":
         """The rows at the places ``part``, under a name."""
+        index = np.empty((len(self.index), len(part)), self.index.dtype)
+
+        def fill(trees: slice) -> None:
+            # All places are there; "clip" says not to look at that first.
+            self.index[trees].take(part, axis=1, out=index[trees], mode="clip")
+
+        n_jobs = jobs_for(index.size, n_jobs)
+        run_threads(fill, split_evenly(len(index), n_jobs), n_jobs=n_jobs, verbose=0, description="leaves of some rows")
         return replace(
             self,
             X=None if self.X is None else _safe_indexing(self.X, part),
-            index=self.index.take(part, axis=1),
+            index=index,
             rows=self.rows.take(part),
             name=name,
             row_hash=None if self.row_hash is None else self.row_hash[part],
@@ -157,7 +165,7 @@ class Placing:
         if not len(rows.group):
             return CheckedRows(X, X, rows, np.empty(0, np.uint64), batch.where)
         checked = self.view.check_rows(X)
-        row_hash = hash_rows(checked)
+        row_hash = hash_rows(checked, self.n_jobs)
         start = self.survey.starts.get(batch.number, 0)
         chosen = draw_searched(start, len(row_hash)) if self.searched else np.ones(len(row_hash), bool)
         if self.last is not None:
@@ -264,7 +272,7 @@ class RowsInLeaves:
             lowest = find_lowest(whole, self.n_of_cell)
         assert lowest is not None
         last = np.array([seen.last for seen in lowest], np.uint64)
-        sample = self._draw(self.placing, last) if whole is None else _take_lowest(whole, last)
+        sample = self._draw(self.placing, last) if whole is None else self._take_lowest(whole, last)
         assert sample is not None
         return reweigh(sample, totals)
 
@@ -279,8 +287,13 @@ class RowsInLeaves:
         else:
             sample = whole.take(np.flatnonzero(draw_searched(whole.start, len(whole))), self.name)
             if len(sample) > MOST_HASHES:
-                sample = _take_lowest(sample, np.full(self.cells.size, sample.hashes.last, np.uint64))
+                sample = self._take_lowest(sample, np.full(self.cells.size, sample.hashes.last, np.uint64))
         return sample if sample is not None and sample.rows.weight.any() else None
+
+    def _take_lowest(self, placed: PlacedRows, last: np.ndarray) -> PlacedRows:
+        assert placed.row_hash is not None
+        part = np.flatnonzero(placed.row_hash <= last[placed.rows.cell])
+        return join_equal(placed, part, n_jobs=self.placing.n_jobs)
 
     def _draw(self, placing: Placing, last: np.ndarray) -> PlacedRows | None:
         work = partial(_sample, replace(placing, last=last))
@@ -299,11 +312,6 @@ def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowHashes, .
 def collect_batch(checked: CheckedRows) -> RowHashes:
     """Collect the hashes of the rows of a batch."""
     return RowHashes.of(checked.row_hash)
-
-
-def _take_lowest(placed: PlacedRows, last: np.ndarray) -> PlacedRows:
-    assert placed.row_hash is not None
-    return join_equal(placed.take(np.flatnonzero(placed.row_hash <= last[placed.rows.cell]), placed.name))
 
 
 def reweigh(sample: PlacedRows, totals: np.ndarray) -> PlacedRows:
@@ -338,13 +346,14 @@ def join_samples(a: PlacedRows, b: PlacedRows) -> PlacedRows:
     )
 
 
-def join_equal(placed: PlacedRows) -> PlacedRows:
-    """Join rows of equal features, group and label into one that weighs as much."""
+def join_equal(placed: PlacedRows, part: np.ndarray | None = None, *, n_jobs: int | None = 1) -> PlacedRows:
+    """Join rows, or those in places ``part``, of equal features, group and label into one that weighs as much."""
     assert placed.row_hash is not None
-    n_rows, weight = placed.n_rows or len(placed), placed.rows.weight
-    order = np.lexsort((placed.rows.cell, placed.row_hash))
+    part = np.arange(len(placed)) if part is None else part
+    n_rows = placed.n_rows or len(part)
+    order = part[np.lexsort((placed.rows.cell[part], placed.row_hash[part]))]
     row_hash, cell = placed.row_hash[order], placed.rows.cell[order]
     first = np.flatnonzero(np.append(True, (row_hash[1:] != row_hash[:-1]) | (cell[1:] != cell[:-1])))
-    joined = placed.take(order[first], placed.name)
-    rows = replace(joined.rows, weight=np.add.reduceat(weight[order], first))
-    return replace(joined, X=None, rows=rows, n_rows=n_rows)
+    joined = replace(placed, X=None).take(order[first], placed.name, n_jobs)
+    rows = replace(joined.rows, weight=np.add.reduceat(placed.rows.weight[order], first))
+    return replace(joined, rows=rows, n_rows=n_rows)

@@ -10,7 +10,10 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.stats import binom
 
+from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel._utils.validation import find_row_names, is_missing, named_columns
+from eifffel.kernels import row_kernels
+from eifffel.kernels.row_kernels import MIX
 
 # What is less probable than this is not taken for chance.
 OVERLAP_CHANCE = 1e-5
@@ -18,10 +21,6 @@ OVERLAP_CHANCE = 1e-5
 MOST_TIMES = 8
 # So many distinct rows do not all occur an even number of times by chance, nor a multiple of any other number.
 LEAST_HASHES = 30
-# 2**64 divided by the golden ratio, rounded to an odd number.
-MIX = np.uint64(0x9E3779B97F4A7C15)
-# Values that are mixed at once: few enough that they stay in the cache.
-MIXED_AT_ONCE = 1 << 16
 # If there are more distinct rows, those with the lowest hashes are kept.
 MOST_HASHES = 100_000
 LARGEST_HASH = 2**64 - 1
@@ -91,8 +90,14 @@ class RowHashes:
     @classmethod
     def of(cls, row_hash: np.ndarray, most: int | None = None, names: RowNames | None = None) -> "RowHashes":
         """Collect the hashes of rows, given one for each row."""
+        most = MOST_HASHES if most is None else most
+        if len(row_hash) > 4 * most:  # of hashes, which are spread evenly, twice as many are below this
+            below = row_hash[row_hash <= np.uint64(LARGEST_HASH // len(row_hash) * 2 * most)]
+            value, count = np.unique(below, return_counts=True)
+            if len(value) > most:
+                return cls(value, count, most=most, names=names)._lowest()
         value, count = np.unique(row_hash, return_counts=True)
-        return cls(value, count, most=MOST_HASHES if most is None else most, names=names)._lowest()
+        return cls(value, count, most=most, names=names)._lowest()
 
     def join(self, other: "RowHashes") -> "RowHashes":
         """Return the hashes of both together."""
@@ -175,16 +180,20 @@ def find_overlap(rows: RowHashes | None, others: RowHashes | None) -> float:
     return 0.0 if rows is None or others is None else rows.overlap(others)
 
 
-def hash_rows(X: Any) -> np.ndarray:
+def hash_rows(X: Any, n_jobs: int | None = 1) -> np.ndarray:
     """Return a number for each row, equal for equal rows, the same on every machine.
 
     Numbers are compared as float32, which is how most models see them.
     """
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "iufb" and X.shape[1]:
-        size = max(1, MIXED_AT_ONCE // X.shape[1])
+        values = X if X.dtype in (np.float32, np.float64) else _round(X)
         hashes = np.empty(len(X), np.uint64)
-        for start in range(0, len(X), size):
-            hashes[start : start + size] = _hash_numbers(X[start : start + size])
+        n_jobs = jobs_for(X.size, n_jobs)
+
+        def fill(part: slice) -> None:
+            row_kernels.mix_rows(values[part], hashes[part])
+
+        run_threads(fill, split_evenly(len(X), n_jobs), n_jobs=n_jobs, verbose=0, description="hashes of rows")
         return hashes
     # hash(row) = mix_total(sum_j mix_value(value_j, j) mod 2^64), j = 0, 1, ... numbers the columns. A value of 0 adds
     # nothing, so that a sparse matrix has the hashes of the same dense one.
@@ -203,11 +212,6 @@ def hash_rows(X: Any) -> np.ndarray:
             column = np.fromiter(map(numbers.__getitem__, values), np.float64, len(values))
         total = total + _mix_value(column, np.uint64(place))
     return _mix_total(total)
-
-
-def _hash_numbers(X: np.ndarray) -> np.ndarray:
-    """The hashes of rows of numbers, all columns at once."""
-    return _mix_total(_mix_value(_round(X), np.arange(X.shape[1], dtype=np.uint64)).sum(axis=1, dtype=np.uint64))
 
 
 def _columns(X: Any) -> Iterator[np.ndarray]:

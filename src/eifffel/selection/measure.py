@@ -97,8 +97,8 @@ class MeasuredSteps:
         Of the part of them that is searched, where there are parts; see `draw_searched`.
     rows_to_check : RowsToCheck or None
         The rows, or some of them, to check written models with.
-    hashes : RowHashes
-        The hashes of the rows.
+    hashes : RowHashes or None
+        The hashes of the rows, unless they are known.
     in_tree : ndarray or None
         How many of them fall into each leaf of the tree that `Training` looks at.
     """
@@ -106,12 +106,13 @@ class MeasuredSteps:
     steps: StepCounts
     searched: StepCounts | None
     rows_to_check: RowsToCheck | None
-    hashes: RowHashes
+    hashes: RowHashes | None
     in_tree: np.ndarray | None
 
     def join(self, other: "MeasuredSteps") -> "MeasuredSteps":
         searched = None if self.searched is None or other.searched is None else self.searched.join(other.searched)
-        hashes, in_tree = self.hashes.join(other.hashes), add_counts(self.in_tree, other.in_tree)
+        hashes = None if self.hashes is None or other.hashes is None else self.hashes.join(other.hashes)
+        in_tree = add_counts(self.in_tree, other.in_tree)
         return MeasuredSteps(self.steps.join(other.steps), searched, self.rows_to_check, hashes, in_tree)
 
     def path_counts(self, name: str, constraint: Constraint) -> tuple[PathCounts, PathCounts | None]:
@@ -127,6 +128,7 @@ def measure_rows(
     *,
     in_parts: bool = False,
     training: Training | None = None,
+    hashed: bool = True,
     n_jobs: int | None,
     verbose: int,
 ) -> MeasuredSteps:
@@ -137,6 +139,7 @@ def measure_rows(
         order=order,
         in_parts=in_parts,
         training=training,
+        hashed=hashed,
         keep_rows=not chosen_on.given.stay,
         n_jobs=n_jobs,
         verbose=verbose if chosen_on.placing.in_memory else 0,
@@ -178,6 +181,7 @@ def measure_batch(
     order: EditOrder,
     in_parts: bool,
     training: Training | None,
+    hashed: bool,
     keep_rows: bool,
     n_jobs: int | None,
     verbose: int,
@@ -196,6 +200,6 @@ def measure_batch(
         steps=steps,
         searched=searched,
         rows_to_check=None if X is None else RowsToCheck(X, placed.rows, steps.favorable),
-        hashes=placed.hashes,
+        hashes=placed.hashes if hashed else None,
         in_tree=None if training is None else training.count(placed),
     )
