@@ -73,8 +73,8 @@ class Nodes:
     root : ndarray of shape (n_trees + 1,)
     node, leaf : ndarray of shape (n_nodes,)
     column_bits, n_thresholds : int
-    goes_right : ndarray of bools
-        For the splits by categories, one after another, which codes go to the right.
+    goes_right : ndarray of bools, or None
+        For the splits by categories, one after another, which codes go to the right, if there are any.
     """
 
     root: np.ndarray
@@ -82,7 +82,7 @@ class Nodes:
     leaf: np.ndarray
     column_bits: int
     n_thresholds: int
-    goes_right: np.ndarray
+    goes_right: np.ndarray | None
 
     def descend(self, code: np.ndarray, in_both: bool, index: np.ndarray, start: int) -> None:
         """Fill in the leaves of rows, of which the first is ``index[:, start]``; see `Traversal` for ``in_both``."""
@@ -273,7 +273,7 @@ def _pack(
             f"the nodes of tree {broken} of this model are no tree: a node is its own ancestor, has two parents, or is "
             "none of the tree's; read the model from an intact file"
         )
-    return Nodes(root, node, leaf, column_bits, n_thresholds, goes_right)
+    return Nodes(root, node, leaf, column_bits, n_thresholds, goes_right if len(goes_right) else None)
 
 
 def _find_levels(table: TreeTable, column: np.ndarray, cut: np.ndarray) -> Levels:

@@ -82,13 +82,13 @@ def place_rows(code, in_both, root, node, column_bits, n_thresholds, goes_right,
 
     ``code`` is (n_columns, n_rows); with ``in_both``, 1 in place of 0, each is two columns of the nodes. Tree ``t``
     owns ``node[root[t]:root[t + 1]]`` and ``leaf``, the numbers of its leaves. Columns from ``2 * n_thresholds`` on are
-    of categories: there, ``goes_right[cut + code]`` decides.
+    of categories: there, ``goes_right[cut + code]`` decides; where there are none, ``None`` spares looking.
     """
     # Unsigned, for compiled code looks first whether a signed index counts from the end.
     low_bits, column_mask = np.uint64(32), np.uint64((1 << column_bits) - 1)
     shift, one_of = np.uint64(32 + column_bits), np.uint64(in_both)
     n_rows, n_compared = np.uint64(code.shape[1]), np.uint64(2 * n_thresholds)
-    codes, has_categories = code.ravel(), goes_right.shape[0] > 0
+    codes = code.ravel()
     at = np.empty(ROWS_SIDE_BY_SIDE, np.uint32)
     row = np.empty(ROWS_SIDE_BY_SIDE, np.uint32)
     for t in range(root.shape[0] - 1):
@@ -106,8 +106,9 @@ def place_rows(code, in_both, root, node, column_bits, n_thresholds, goes_right,
                         column = (here >> low_bits) & column_mask
                         own_code = codes[(column >> one_of) * n_rows + np.uint64(row[j])]
                         right = own_code > np.int32(here)
-                        if has_categories and column >= n_compared:
-                            right = goes_right[np.int32(here) + own_code]
+                        if goes_right is not None:  # noqa: SIM102, by itself it is left out of what is compiled
+                            if column >= n_compared:
+                                right = goes_right[np.int32(here) + own_code]
                         at[j] = np.uint32(here >> shift) + np.uint32(right)
                 still = 0
                 for j in range(n):

@@ -81,10 +81,10 @@ def count_rows(
 ) -> Counted:
     """Count labelled rows in their leaves, and check that the leaves give the decisions of the model.
 
-    ``sampled`` says that a sample of them will be drawn.
+    ``sampled`` says that a sample of them will be drawn, which need not be prepared if they are in memory.
     """
     verbose = verbose if scored.placing.in_memory else 0
-    n_of_cell = scored.n_of_cell if sampled else None
+    n_of_cell = scored.n_of_cell if sampled and not scored.placing.in_memory else None
     work = partial(count_batch, view=view, n_of_cell=n_of_cell, training=training, n_jobs=n_jobs, verbose=verbose)
     counted: Counted = scored.reduce(work, Counted.join, "counting leaves")
     scored.check_same(counted.n_rows)
@@ -108,7 +108,7 @@ def count_batch(
         n_rows=placed.rows.count_cells(),
         hashes=placed.hashes,
         in_tree=None if training is None else training.count(placed),
-        lowest=None if n_of_cell is None else find_lowest(placed, n_of_cell),
+        lowest=None if n_of_cell is None else find_lowest(placed, n_of_cell, n_jobs),
     )
 
 

@@ -269,7 +269,7 @@ class RowsInLeaves:
         if whole is not None and len(whole) <= MOST_HASHES:
             return whole
         if whole is not None:
-            lowest = find_lowest(whole, self.n_of_cell)
+            lowest = find_lowest(whole, self.n_of_cell, self.placing.n_jobs)
         assert lowest is not None
         last = np.array([seen.last for seen in lowest], np.uint64)
         sample = self._draw(self.placing, last) if whole is None else self._take_lowest(whole, last)
@@ -302,11 +302,16 @@ class RowsInLeaves:
         return sample
 
 
-def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray) -> tuple[RowHashes, ...]:
+def find_lowest(placed: PlacedRows, n_of_cell: np.ndarray, n_jobs: int | None = 1) -> tuple[RowHashes, ...]:
     """Return the lowest hashes of each cell."""
     assert placed.row_hash is not None
-    cell, counts = placed.rows.cell, placed.rows.weight > 0
-    return tuple(RowHashes.of(placed.row_hash[counts & (cell == k)], int(n)) for k, n in enumerate(n_of_cell))
+    row_hash, cell, counts = placed.row_hash, placed.rows.cell, placed.rows.weight > 0
+
+    def find(k: int) -> RowHashes:
+        return RowHashes.of(row_hash[counts & (cell == k)], int(n_of_cell[k]))
+
+    cells = range(len(n_of_cell))
+    return tuple(run_threads(find, cells, n_jobs=n_jobs, verbose=0, description="lowest hashes"))
 
 
 def collect_batch(checked: CheckedRows) -> RowHashes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from eifffel._utils.validation import check_known, equal
 from eifffel.exceptions import parameter
+from eifffel.kernels import leaf_kernels
 from eifffel.rows.batches import Batch
 from eifffel.rows.groups import Groups
 from eifffel.rows.labels import LabelSets
@@ -79,9 +80,10 @@ class Rows:
 
     def weigh_cells(self, chosen: np.ndarray | None = None) -> np.ndarray:
         """Weight of all rows, or of the chosen ones, per group and label, in units; shape (n_groups, n_labels)."""
-        cell = self.cell
-        inside = [cell == k if chosen is None else (cell == k) & chosen for k in range(self.n_groups * self.n_labels)]
-        return np.array([self.weight[rows].sum() for rows in inside], np.int64).reshape(-1, self.n_labels)
+        counts = np.zeros((2, self.n_groups * self.n_labels), np.int64)
+        side = np.ones(len(self.group), bool) if chosen is None else np.asarray(chosen, bool)
+        leaf_kernels.count_tree_leaves(side.view(np.uint8), self.cell, self.weight, counts)
+        return counts[1].reshape(-1, self.n_labels)
 
     def count_cells(self) -> np.ndarray:
         """How many rows there are per group and label, whatever they weigh; shape (n_groups, n_labels)."""
