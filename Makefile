@@ -5,7 +5,7 @@ JOBS ?= 2
 OUT ?= output/reproduction
 MADE_DOCS = docs/_build docs/api/generated docs/gallery docs/made docs/sg_execution_times.rst
 
-.PHONY: help browser demo docs test lint types tests check check-rest check-slow check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
+.PHONY: help browser demo docs test lint types tests check check-rest check-slow check-oldest check-no-extras benchmark benchmark-baselines benchmark-boosted benchmark-confidence benchmark-curve benchmark-export benchmark-groups benchmark-peers benchmark-scale benchmark-upwards benchmark-settings reproduce clean
 
 help:
 	@echo "make demo       train a forest on synthetic data, make it fair, write model and report to output/demo"
@@ -18,6 +18,7 @@ help:
 	@echo "make benchmark-baselines  the methods compared with, on the paper's data, beside its numbers"
 	@echo "make benchmark-boosted    shifted forests and boosted models beside thresholds per group, and what that costs"
 	@echo "make benchmark-confidence how often bounds hold on people the model has not seen, and what that costs"
+	@echo "make benchmark-curve      how shifts of several differences are best found: variants beside each other"
 	@echo "make benchmark-export     how exported models decide, those of other converters too"
 	@echo "make benchmark-groups     what bounding more than two groups costs, beside fairlearn"
 	@echo "make benchmark-peers      eifffel beside what people would use instead, each in an environment of its own"
@@ -96,6 +97,9 @@ benchmark-boosted: .venv/dev/installed
 benchmark-confidence: .venv/dev/installed
 	$(BIN)/python benchmarks/confidence.py --out docs/results/confidence.md
 	$(BIN)/python benchmarks/confidence_several.py --out docs/results/confidence_several.md
+
+benchmark-curve: .venv/dev/installed
+	$(BIN)/python benchmarks/shift_curve.py --out docs/results/shift_curve.md
 
 benchmark-export: .venv/dev/installed
 	$(BIN)/python benchmarks/export.py --out docs/results/export.md

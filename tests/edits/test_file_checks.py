@@ -157,7 +157,9 @@ CASES = {
     "steps before the first": (unmet, into("selection_.shortfall", put(steps=(-1, 0)))),
     "nobody who is no name": (unmet, into("selection_.shortfall", put(absent=(7,)))),
     "a shift that goes nowhere": (shift, into("order.reach", add(0, np.nan))),
-    "a shift of other groups": (shift, into("order", put(target=np.ones((9, 2))))),
+    "a shift at prices of other directions": (shift, into("order", put(knots=np.zeros((2, 2))))),
+    "a shift that begins elsewhere": (shift, into("order.knots", add((0, 0), 1.0))),
+    "a shift beyond the end of its curve": (shift, into("order", put(knots=np.zeros((3, 1))))),
 }
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eifffel.ensembles import add_prices
 from eifffel.kernels import compiling, leaf_kernels
 
 # Halves and whole numbers add exactly in binary; thirds, fifths and tenths do not.
@@ -310,23 +311,29 @@ def test_sum_sizes_adds_up_what_a_sum_goes_through(drawn, start):
 
 
 @settings(max_examples=100, deadline=None)
-@given(drawn=leaves(), seed=st.integers(0, 2**20), taken_off=st.sampled_from([0.0, 0.3]), weighted=st.booleans())
-def test_sum_shifted_adds_float32_one_after_another(drawn, seed, taken_off, weighted):
+@given(
+    drawn=leaves(),
+    seed=st.integers(0, 2**20),
+    taken_off=st.sampled_from([0.0, 0.3]),
+    weighted=st.booleans(),
+    n_prices=st.integers(1, 3),
+)
+def test_sum_shifted_adds_float32_one_after_another(drawn, seed, taken_off, weighted, n_prices):
     random = np.random.RandomState(seed)
     n_leaves = drawn.offset[-1]
     stored = random.normal(size=n_leaves).astype(np.float32)
     weight = random.rand(n_leaves).astype(np.float32).astype(float) if weighted else np.ones(n_leaves)
     value = stored.astype(float) * weight
-    direction = random.normal(size=n_leaves) * random.randint(0, 2, n_leaves)
+    directions = random.normal(size=(n_prices, n_leaves)) * random.randint(0, 2, n_leaves)
     row = random.randint(0, drawn.index.shape[1], 5)
-    reach = random.choice([0.5, 1e-12, 3.0], 5)
+    prices = random.choice([0.5, 1e-12, 3.0], (5, n_prices))
     total = np.full(5, 0.7, np.float32)
     off = np.float32(taken_off)
-    leaf_kernels.sum_shifted(drawn.index, row, reach, drawn.offset, value, direction, weight, stored, off, total)
+    leaf_kernels.sum_shifted(drawn.index, row, prices, drawn.offset, value, directions, weight, stored, off, total)
     for k in range(5):
         expected = np.float32(0.7)
         for leaf in drawn.offset[:-1] + drawn.index[:, row[k]]:
-            wanted = value[leaf] - reach[k] * direction[leaf]
+            wanted = value[leaf] - add_prices(prices[k], directions[:, leaf])
             held = np.float32(wanted / weight[leaf])
             if wanted == value[leaf] or (held < stored[leaf]) == (wanted > value[leaf]):
                 held = stored[leaf]
@@ -336,19 +343,31 @@ def test_sum_shifted_adds_float32_one_after_another(drawn, seed, taken_off, weig
 
 
 @settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 2**20), n_rows=st.integers(1, 30), n_steps=st.integers(0, 6), weighted=st.booleans())
-def test_count_crossings_counts_what_each_row_is_decided_at_each_step(seed, n_rows, n_steps, weighted):
+@given(
+    seed=st.integers(0, 2**20),
+    n_rows=st.integers(1, 30),
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=3),
+    weighted=st.booleans(),
+)
+def test_count_crossings_counts_what_each_row_is_decided_at_each_step(seed, n_rows, lengths, weighted):
     random = np.random.RandomState(seed)
-    first, before, between, after = random.randint(0, 2, (4, n_rows)).astype(bool)
-    begin, end = np.sort(random.randint(1, n_steps + 2, (2, n_rows)), axis=0)
     cell = random.randint(0, 4, n_rows).astype(np.uint8)
     weight = random.randint(0, 2**40, n_rows) if weighted else np.broadcast_to(np.int64(1), n_rows)
-    changes = np.zeros((4, n_steps + 1), np.int64)
-    leaf_kernels.count_crossings(first, before, between, after, begin, end, cell, weight, changes)
-    for now in range(n_steps + 1):
-        later = np.where(now < begin, before, np.where(now < end, between, after))
-        decided = first if now == 0 else later
-        expected = [weight[decided & (cell == c)].sum() for c in range(4)]
+    changes = np.zeros((4, sum(lengths)), np.int64)
+    last = np.zeros(n_rows, bool)
+    decided, first = [], 0
+    for stop in np.cumsum(lengths).tolist():  # one line after the other
+        before, between, after = random.randint(0, 2, (3, n_rows)).astype(bool)
+        begin, end = np.sort(random.randint(first, stop + 1, (2, n_rows)), axis=0)
+        if stop > first:
+            steps = begin, end, first, stop
+            leaf_kernels.count_crossings(last, before, between, after, *steps, cell, weight, changes)
+        decided += [np.where(now < begin, before, np.where(now < end, between, after)) for now in range(first, stop)]
+        if decided:
+            np.testing.assert_array_equal(last, decided[-1])
+        first = stop
+    for now, chosen in enumerate(decided):
+        expected = [weight[chosen & (cell == c)].sum() for c in range(4)]
         np.testing.assert_array_equal(changes[:, : now + 1].sum(axis=1), expected)
 
 

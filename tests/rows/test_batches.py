@@ -30,7 +30,7 @@ from eifffel.rows.groups import read_groups
 from eifffel.rows.hashing import RowHashes, collect_hashes
 from eifffel.rows.parts import draw_searched
 from eifffel.rows.survey import WeightScale, common_divisor, survey_batch, survey_batches
-from eifffel.strategies import _shift
+from eifffel.strategies import _curve, _shift
 
 people = make_biased_classification(1500, random_state=0)
 X, y, s = people.data, people.target, people.sensitive
@@ -133,9 +133,9 @@ def test_a_shift_of_batches_is_near_that_of_rows_in_memory_and_exact_at_its_step
 
 
 def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
-    monkeypatch.setattr(_shift, "GRID", 40)
+    monkeypatch.setattr(_curve, "GRID", 40)
     got = trace_path(BOOSTED, cut(SCORING, [300]), select_on=(cut(HELD_OUT, [100]), None, None))
-    monkeypatch.setattr(_shift, "GRID", 10**6)
+    monkeypatch.setattr(_curve, "GRID", 10**6)
     every = trace_path(BOOSTED, cut(SCORING, [300]), select_on=(cut(HELD_OUT, [100]), None, None))
     assert got.n_steps == 40 < every.n_steps
     places = np.searchsorted(every.positions, got.positions)
@@ -148,7 +148,7 @@ def test_steps_of_batches_are_quantiles_of_a_sample(monkeypatch):
 @pytest.fixture
 def small_samples(monkeypatch):
     """Samples of 200 distinct rows or so, and 40 at least of each group and label."""
-    for module in ("rows.hashing", "leaves.placing", "strategies._shift"):
+    for module in ("rows.hashing", "leaves.placing", "strategies._directions"):
         monkeypatch.setattr(f"eifffel.{module}.MOST_HASHES", 200)
     monkeypatch.setattr("eifffel.leaves.placing.LEAST_SAMPLED", 40)
     drawn = []

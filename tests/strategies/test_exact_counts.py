@@ -1,7 +1,6 @@
 """What a path counts is what the written models decide, at every step, for every row, those at the cut-off included."""
 
 import warnings
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,7 +16,7 @@ from boosters import BOOSTED
 from eifffel import UnsupportedModelError, trace_path, view_ensemble
 from eifffel.constraints import CONSTRAINTS
 from eifffel.leaves.placing import PlacedRows
-from eifffel.strategies import DIRECTIONS, STRATEGIES, Strategy, _shift, _steps
+from eifffel.strategies import DIRECTIONS, STRATEGIES, ShiftOrder, Strategy, _curve, _steps
 
 # Few fractions, so that their sums tie: some add up without rounding, others do not.
 FRACTIONS = np.array([0, 1 / 4, 1 / 3, 1 / 2, 1, 0.1, 0.2, 0.3, 1 / 7])
@@ -187,11 +186,10 @@ def along(monkeypatch, direction, reach):
     """A strategy that shifts along a direction of our own."""
 
     def order(view, *given, **options):
-        own = STRATEGIES["shift"].order(view, *given, **options)
-        return replace(own, score=np.array([direction(value) for value in view.leaf_value]), reach=reach)
+        return ShiftOrder.straight(np.array([direction(value) for value in view.leaf_value]), reach)
 
     monkeypatch.setitem(STRATEGIES, "along", Strategy(order, flips=False))
-    monkeypatch.setattr(_shift.ShiftOrder, "on_rows", lambda self, *given, **options: self)
+    monkeypatch.setattr(ShiftOrder, "on_rows", lambda self, *given, **options: self)
 
 
 @pytest.mark.parametrize("next_to_nothing", [0.0, 1e-14, -1e-14, 1e-300])
@@ -245,10 +243,10 @@ def test_a_model_is_asked_about_few_steps(monkeypatch):
     view = view_ensemble(view.write(leaf_value))
     direction = view.leaf_score + 0.1 * random.normal(size=view.n_leaves)
     direction[tied] = [1e-15, -1e-15] * 10
-    order = _shift.ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)))
+    order = ShiftOrder.straight(direction)
     placed = PlacedRows(X, index, None, "rows")
     many = order.on_rows(view, placed)
-    monkeypatch.setattr(_shift, "MOST_ASKED", 5)
+    monkeypatch.setattr(_curve, "MOST_ASKED", 5)
     few = order.on_rows(view, placed)
     assert few.n_steps == 5 < many.n_steps
     assert set(few.reach) <= set(many.reach)

@@ -85,7 +85,8 @@ def test_steps_lie_between_the_crossings_that_rounding_tells_apart(seed, n_rows,
     random = np.random.RandomState(seed)
     start = random.choice([-1, -0.5, 0, 0.5, 1], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
     pull = random.choice([-1, -0.1, 0, 1, 2], n_rows) * random.choice([1, 1, random.uniform()], n_rows)
-    positions = _steps.find_between(start, pull, np.abs(pull) > 0, rounding, 0.0)
+    ends = _steps.find_crossings(start, pull, np.abs(pull) > 0, rounding, 0.0)
+    positions = _steps.find_between(*ends, np.inf)
     assert positions[0] == 0
     assert (np.diff(positions) > 0).all()
     score = start[:, None] - positions[1:] * pull[:, None]
@@ -127,7 +128,7 @@ def test_the_path_is_what_writing_and_predicting_at_every_step_gives(seed, name,
     view = view_ensemble(model, favorable=favorable)
     rows = place(view, X, y, s)
     direction = np.random.RandomState(seed).normal(size=view.n_leaves) / view.n_trees
-    order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2))).on_rows(view, rows)
+    order = ShiftOrder.straight(direction).on_rows(view, rows)
     counts = order.replay(view, rows, n_jobs=1, verbose=0)
     assert counts.shape == (order.n_steps + 1, 2, 2)
     for step in range(order.n_steps + 1):
@@ -158,9 +159,7 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
 
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
-    weight = _shift.weigh_rows(
-        rows, _shift.find_cell_weights(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)[0]
-    )
+    weight = _shift.weigh_rows(rows, parity())
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])
     rate = 3 / 4 - 4 / 4
@@ -321,7 +320,7 @@ def test_a_path_that_cannot_move_has_step_0_only():
     """Groups that no leaf tells apart: the direction is nothing."""
     model = GradientBoostingClassifier(n_estimators=3).fit(X[:3000], y[:3000])
     view = view_ensemble(model)
-    order = ShiftOrder(np.zeros(view.n_leaves), np.zeros(1), np.zeros((2, 2))).on_rows(view, place(view, X, y, s))
+    order = ShiftOrder.straight(np.zeros(view.n_leaves)).on_rows(view, place(view, X, y, s))
     np.testing.assert_array_equal(order.positions, [0])
     assert order.replay(view, place(view, X, y, s), n_jobs=1, verbose=0).shape == (1, 2, 2)
 

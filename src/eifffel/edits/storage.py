@@ -36,7 +36,7 @@ from eifffel.exceptions import (
     wording,
 )
 
-FORMAT = 5
+FORMAT = 6
 # A member of the zip file beside skops's own.
 ABOUT = "eifffel.json"
 # Models are several times as large unpacked as packed; what is much larger fills the memory and is no model.
@@ -60,7 +60,7 @@ TRUSTED_TYPES = (
     "eifffel.aware_trees.DiscriminationAwareForestClassifier",
     "eifffel.aware_trees.DiscriminationAwareTreeClassifier",
     "eifffel.strategies._flips.FlipOrder",
-    "eifffel.strategies._shift.ShiftOrder",
+    "eifffel.strategies._curve.ShiftOrder",
     "lightgbm.basic.Booster",
     "lightgbm.sklearn.LGBMClassifier",
     "numpy.dtype",

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from eifffel.ensembles._averaged import AveragedView
-from eifffel.ensembles._base import EnsembleView, NearTies, sum_leaves
+from eifffel.ensembles._base import EnsembleView, NearTies, add_prices, sum_leaves
 from eifffel.ensembles._boosted import BoostedView
 from eifffel.ensembles._columns import INFREQUENT, Column, plain_columns
 from eifffel.ensembles._features import find_features
@@ -57,6 +57,7 @@ __all__ = [
     "read_classes",
     "read_monotone",
     "sum_leaves",
+    "add_prices",
     "to_local",
     "view_ensemble",
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eifffel._utils.parallel import run_threads, split_evenly
-from eifffel.ensembles._base import EnsembleView, NearTies
+from eifffel.ensembles._base import EnsembleView, NearTies, add_prices
 from eifffel.exceptions import parameter
 from eifffel.kernels import leaf_kernels
 
@@ -128,7 +128,7 @@ class AveragedView(EnsembleView):
         leaves. So they lean to the side that ties are on; where nothing is taken off any leaf, nobody may lose, and
         rows that rounding may have put on the favourable side stay there.
         """
-        if self.comparison in (leaf_kernels.TIE_IS_FAVORABLE, leaf_kernels.FAVORABLE_REACHES):
+        if not self._leans_by_sign:
             return np.full(self.n_leaves, LEAN)
         if (amount > 0).any():
             return np.full(self.n_leaves, -LEAN)
@@ -137,6 +137,11 @@ class AveragedView(EnsembleView):
         # Sums of short fractions tie exactly, and a tie is unfavourable; one other leaf outweighs the lean of them all.
         short = self._short(10) & (self.n_trees <= MOST_SHORT)
         return np.where(short, -LEAN, 2 * LEAN * self.n_trees)
+
+    @property
+    def _leans_by_sign(self) -> bool:
+        """Whether the lean depends on whether any leaf is lowered."""
+        return self.comparison not in (leaf_kernels.TIE_IS_FAVORABLE, leaf_kernels.FAVORABLE_REACHES)
 
     def _short(self, bits: int) -> np.ndarray:
         """Whether each leaf's fractions are binary fractions of so many digits."""
@@ -148,19 +153,40 @@ class AveragedView(EnsembleView):
         """How far a leaf can be below and above the cut-off."""
         return self.threshold, 1 - self.threshold
 
-    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
-        lean = self._lean(direction)
-        n, grain = self.n_trees, self.grain
-        # Leaves are scaled by no less than 1 / (1 + reach * size / side) of the smaller side, and by no more than five
-        # times that of the larger: five times what a tie may be off is what LEAN outweighs.
-        tie, (beyond, growth) = (2 * n + 8) * grain / n, self.step_width(direction)
+    def near_ties(self, index: np.ndarray, directions: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        lean, (beyond, growth) = self._lean_along(directions), self.step_width(directions)
         return NearTies(
             rounding=beyond,
             growth=growth,
             favorable=self.sum_leaves(index, lean.astype(np.float64), n_jobs=n_jobs) > 0,
-            tie_rounding=tie,
-            tie_growth=tie * self._size(direction) / max(self._sides),
+            tie_rounding=self._tie,
         )
+
+    def _lean_along(self, directions: np.ndarray) -> np.ndarray:
+        """The lean of leaves that prices are taken off; of several directions, some leaf is lowered all the way."""
+        return self._lean(directions[0] if len(directions) == 1 else np.ones(1))
+
+    @property
+    def _tie(self) -> float:
+        """The largest score that ties can have, by the rounding of what is added up."""
+        return (2 * self.n_trees + 8) * self.grain / self.n_trees
+
+    def ties_along(self, directions: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[float, float] | None:
+        # Leaves are scaled by no less than 1 / (1 + size / side) of the smaller side, and by no more than five times
+        # that of the larger: five times what a tie may be off is what LEAN outweighs. The size is that of the leaf that
+        # is moved most, and at least that of one that stays on its side of 0.
+        before, after = (add_prices(prices, directions) for prices in (begin, end))
+        least, most = np.minimum(before, after), np.maximum(before, after)
+        if len(directions) > 1 and self._leans_by_sign:
+            lowered = (least > 0).any() if begin.any() else (after > 0).any()
+            if not lowered:
+                return None
+        sizes = np.abs(np.stack([before, after]))
+        leaf = np.argmax(np.where(least * most >= 0, sizes.sum(axis=0), -1))
+        at_begin, at_end = sizes[:, leaf] if least[leaf] * most[leaf] >= 0 else (0.0, 0.0)
+        at_begin, more = min(at_begin, at_end), max(at_end - at_begin, 0.0)
+        largest = max(self._sides)
+        return self._tie * (self.n_trees * at_begin) / largest, self._tie * (self.n_trees * more) / largest
 
     def _beyond(self, lean: np.ndarray) -> float:
         """The largest score, before leaves are scaled, that the lean and the rounding of leaves can outweigh."""
@@ -169,8 +195,8 @@ class AveragedView(EnsembleView):
 
     def decide_shifted(
         self,
-        direction: np.ndarray,
-        reach: np.ndarray,
+        directions: np.ndarray,
+        prices: np.ndarray,
         index: np.ndarray,
         row: np.ndarray,
         X: Any = None,
@@ -178,29 +204,31 @@ class AveragedView(EnsembleView):
         n_jobs: int | None = 1,
     ) -> np.ndarray:
         favorable = np.empty(len(row), bool)
-        for at in np.unique(reach):
-            pairs = np.flatnonzero(reach == at)
-            leaf_value, _ = self.shift(at * direction)
+        places, of_place = np.unique(prices, axis=0, return_inverse=True)
+        for k, at in enumerate(places):
+            pairs = np.flatnonzero(of_place.ravel() == k)
+            leaf_value, _ = self.shift(add_prices(at, directions))
             # No sum of these leaves rounds, so that their order does not matter.
             mean = leaf_value[index[:, row[pairs]].T + self.leaf_offset[:-1]].sum(axis=1) / self.n_trees
             favorable[pairs] = self._decide_fractions(*mean.T)
         return favorable
 
-    def farthest(self, direction: np.ndarray) -> float:
-        size = self._size(direction)
-        return (1 / LEAST_SCALE - 1) * min(self._sides) / size if size else np.inf
+    def can_shift(self, directions: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        size: np.ndarray = np.abs(prices) @ self._sizes_of(directions)
+        return size <= (1 / LEAST_SCALE - 1) * min(self._sides)
 
     @property
     def rounding(self) -> float:
         return self._beyond(np.array([LEAN]))
 
-    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
-        beyond = self._beyond(self._lean(direction))
-        return beyond, beyond * self._size(direction) / min(self._sides)
+    def step_width(self, directions: np.ndarray) -> tuple[float, np.ndarray]:
+        beyond = self._beyond(self._lean_along(directions))
+        return beyond, beyond * self._sizes_of(directions) / min(self._sides)
 
-    def _size(self, direction: np.ndarray) -> float:
-        """By how much a fraction is moved at most, where 1 is the most that one can be."""
-        return self.n_trees * float(np.abs(direction).max())
+    def _sizes_of(self, directions: np.ndarray) -> np.ndarray:
+        """By how much a fraction is moved at most by each direction, where 1 is the most that one can be."""
+        sizes: np.ndarray = self.n_trees * np.abs(directions).max(axis=1)
+        return sizes
 
     # Fixed point: integers add up to the same sum in any order.
 

@@ -31,32 +31,33 @@ ROWS_COMPARED = 20
 class NearTies:
     """Which rows of a shifted ensemble are so near its cut-off that the sign of their score does not decide them.
 
-    With ``reach * direction`` taken off the leaf scores, a row is decided by the sign of its score where that is
-    further than ``rounding + reach * growth`` from 0. Within ``tie_rounding + reach * tie_growth`` it is decided as
-    ``favorable`` says. Between the two, `EnsembleView.decide_shifted` tells.
+    With ``sum_j price_j * directions[j]`` taken off the leaf scores, a row is decided by the sign of its score where
+    that is further than ``rounding + sum_j |price_j| growth[j]`` from 0. Within ``tie_rounding``, which `ties_along`
+    may add to, it is decided as ``favorable`` says. Between the two, `EnsembleView.decide_shifted` tells.
 
     Attributes
     ----------
-    rounding, growth, tie_rounding, tie_growth : float or ndarray of shape (n_rows,)
+    rounding, tie_rounding : float or ndarray of shape (n_rows,)
+    growth : ndarray of shape (n_prices,) or (n_prices, n_rows)
     favorable : ndarray of shape (n_rows,), or None
         ``None`` stands for the decisions of the original model.
     """
 
     rounding: float | np.ndarray
-    growth: float | np.ndarray
+    growth: np.ndarray
     favorable: np.ndarray | None
     tie_rounding: float | np.ndarray
-    tie_growth: float | np.ndarray
 
-    @property
-    def limits(self) -> tuple[float | np.ndarray, float | np.ndarray]:
-        """Where neither the sign nor the side of ties need decide."""
-        return self.rounding, self.growth
 
-    @property
-    def tie_limits(self) -> tuple[float | np.ndarray, float | np.ndarray]:
-        """Where the side of ties decides."""
-        return self.tie_rounding, self.tie_growth
+def add_prices(prices: np.ndarray, values: np.ndarray) -> Any:
+    """The sum of ``price_j * values[j]``, one after another, where each of the values is a number or an array.
+
+    Of directions it is what the prices take off the score of each leaf.
+    """
+    amount = prices[0] * values[0]
+    for price, value in zip(prices[1:], values[1:], strict=True):
+        amount = amount + price * value
+    return amount
 
 
 class EnsembleView(ABC):
@@ -197,8 +198,8 @@ class EnsembleView(ABC):
         """The largest score whose sign the model, adding in its own type and order, might see otherwise."""
 
     @abstractmethod
-    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
-        """How far the score of a row must be from 0 at a step that its crossing makes, as it is and per ``direction``.
+    def step_width(self, directions: np.ndarray) -> tuple[float, np.ndarray]:
+        """How far the score of a row must be from 0 at a step that its crossing makes, as it is and for each price.
 
         Crossings that are nearer to each other make one step. `near_ties` is what decides.
         """
@@ -212,14 +213,21 @@ class EnsembleView(ABC):
         """The leaf values with ``amount`` taken off the score of each leaf, and the factor they were scaled by."""
 
     @abstractmethod
-    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
-        """Which rows in these leaves are near the cut-off once leaves are shifted along ``direction``."""
+    def near_ties(self, index: np.ndarray, directions: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        """Which rows in these leaves are near the cut-off once leaves are shifted along ``directions``."""
+
+    def ties_along(self, directions: np.ndarray, begin: np.ndarray, end: np.ndarray) -> tuple[float, float] | None:
+        """What is added to `NearTies.tie_rounding` along a line of prices: at ``begin``, and more towards ``end``.
+
+        ``None`` if ties do not fall on the same side all the way.
+        """
+        return 0.0, 0.0
 
     @abstractmethod
     def decide_shifted(
         self,
-        direction: np.ndarray,
-        reach: np.ndarray,
+        directions: np.ndarray,
+        prices: np.ndarray,
         index: np.ndarray,
         row: np.ndarray,
         X: Any = None,
@@ -228,16 +236,17 @@ class EnsembleView(ABC):
     ) -> np.ndarray:
         """What shifted ensembles decide about rows near their cut-offs; exactly as their ``predict``.
 
-        Entry ``k`` is the decision about row ``row[k]`` of ``index`` and ``X`` with ``reach[k] * direction`` taken off
-        the leaf scores. Raises `FeaturesNeededError` where the model must be asked and ``X`` is not there.
+        Entry ``k`` is the decision about row ``row[k]`` of ``index`` and ``X`` where ``prices[k]`` are taken off the
+        leaf scores along ``directions``. Raises `FeaturesNeededError` where the model must be asked and ``X`` is not
+        there.
         """
 
-    def farthest(self, direction: np.ndarray) -> float:
-        """How far leaves can be shifted along ``direction``."""
-        return np.inf
+    def can_shift(self, directions: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Whether leaves can be shifted so far, for each of these prices, (n_places, n_prices)."""
+        return np.ones(len(prices), bool)
 
     decides_quickly: ClassVar[bool] = False
-    """Whether `decide_shifted` takes no longer for many ``reach`` than for one."""
+    """Whether `decide_shifted` takes no longer for many prices than for one."""
 
     def room(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """By how much the score of each leaf can be lowered and raised before all must be scaled by less."""

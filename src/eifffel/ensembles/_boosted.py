@@ -8,7 +8,7 @@ from scipy.special import logit
 from sklearn.utils import _safe_indexing
 
 from eifffel._utils.parallel import all_threads
-from eifffel.ensembles._base import EnsembleView, NearTies
+from eifffel.ensembles._base import EnsembleView, NearTies, add_prices
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.exceptions import FeaturesNeededError
 
@@ -74,8 +74,8 @@ class BoostedView(EnsembleView):
         largest = self.largest_sum(self.leaf_value) + abs(self.raw_bias)
         return self._sum_rounding(largest) + self._probability_rounding()
 
-    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
-        return self.rounding, self._sum_rounding(self.largest_sum(direction))
+    def step_width(self, directions: np.ndarray) -> tuple[float, np.ndarray]:
+        return self.rounding, np.array([self._sum_rounding(self.largest_sum(d)) for d in directions])
 
     def _probability_rounding(self) -> float:
         cutoff = self.wrappers.cutoff
@@ -124,16 +124,16 @@ class BoostedView(EnsembleView):
     def shift(self, amount: np.ndarray) -> tuple[np.ndarray, float]:
         return self.leaf_value - self._sign * amount, 1.0
 
-    def near_ties(self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
-        rounding, growth = self._score_errors(index, direction, n_jobs=n_jobs)
+    def near_ties(self, index: np.ndarray, directions: np.ndarray, *, n_jobs: int | None = None) -> NearTies:
+        rounding, growth = self._score_errors(index, directions, n_jobs=n_jobs)
         # A row of which no leaf moves is decided as before, to the last bit.
         ties = np.full(index.shape[1], -np.inf)
-        ties[self._find_unmoved(index, direction)] = np.inf
-        return NearTies(rounding, growth, None, ties, 0.0)
+        ties[self._find_unmoved(index, directions)] = np.inf
+        return NearTies(rounding, growth, None, ties)
 
-    def _find_unmoved(self, index: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        """The rows all of whose leaves have a direction of 0."""
-        still = direction == 0
+    def _find_unmoved(self, index: np.ndarray, directions: np.ndarray) -> np.ndarray:
+        """The rows all of whose leaves have directions of 0."""
+        still = (directions == 0).all(axis=0)
         # The tree of fewest such leaves first: it leaves few rows to look for in the others, most often none.
         n_still = np.add.reduceat(still, self.leaf_offset[:-1], dtype=np.int64)
         rows = np.arange(index.shape[1])
@@ -144,15 +144,15 @@ class BoostedView(EnsembleView):
         return rows
 
     def _score_errors(
-        self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
-    ) -> tuple[float | np.ndarray, float | np.ndarray]:
-        """The most by which the model's own score of each row may differ, and how much more per ``direction``."""
-        return self.step_width(direction)
+        self, index: np.ndarray, directions: np.ndarray, *, n_jobs: int | None
+    ) -> tuple[float | np.ndarray, np.ndarray]:
+        """The most by which the model's own score of each row may differ, and how much more for each price."""
+        return self.step_width(directions)
 
     def decide_shifted(
         self,
-        direction: np.ndarray,
-        reach: np.ndarray,
+        directions: np.ndarray,
+        prices: np.ndarray,
         index: np.ndarray,
         row: np.ndarray,
         X: Any = None,
@@ -162,9 +162,10 @@ class BoostedView(EnsembleView):
         if X is None:
             raise FeaturesNeededError("rows are near the cut-off, and the model must be asked about them")
         favorable = np.empty(len(row), bool)
-        for at in np.unique(reach):  # it knows how a score at the cut-off is decided
-            pairs = np.flatnonzero(reach == at)
-            wrappers = Wrappers(self.write(self.shift(at * direction)[0]))
+        places, of_place = np.unique(prices, axis=0, return_inverse=True)
+        for k, at in enumerate(places):  # it knows how a score at the cut-off is decided
+            pairs = np.flatnonzero(of_place.ravel() == k)
+            wrappers = Wrappers(self.write(self.shift(add_prices(at, directions))[0]))
             written = type(self)(wrappers.ensemble, wrappers, self.classes.tolist()[self.favorable])
             favorable[pairs] = written.model_decides(_safe_indexing(X, row[pairs]))
         return favorable

@@ -89,19 +89,12 @@ class CatBoostView(BoostedView):
         return -math.log(1 / threshold - 1)
 
     def _check_rows(self, X: Any) -> Any:
-        # Raises what CatBoost says about such rows; it takes floats as they are, so that all rows of them are alike.
-        alike = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype in (np.float32, np.float64) and self._is_numeric
-        self.model.calc_leaf_indexes(X[:1] if alike else X, ntree_end=1)
+        self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost says about such rows
         return X
-
-    @property
-    def _is_numeric(self) -> bool:
-        """Whether all columns are numbers as they stand."""
-        return not (len(self.model.get_cat_feature_indices()) or len(self.model.get_embedding_feature_indices()))
 
     def _read_table(self) -> TreeTable | None:
         model = self.model
-        if not self._is_numeric:
+        if len(model.get_cat_feature_indices()) or len(model.get_embedding_feature_indices()):
             return None
         with TemporaryDirectory() as folder:
             model.save_model(f"{folder}/model.json", format="json")

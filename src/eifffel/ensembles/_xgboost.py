@@ -135,30 +135,31 @@ class XGBoostView(BoosterView):
         names = self._booster.feature_names
         return [f"x{k}" for k in range(self._booster.num_features())] if names is None else names
 
-    def step_width(self, direction: np.ndarray) -> tuple[float, float]:
+    def step_width(self, directions: np.ndarray) -> tuple[float, np.ndarray]:
         # Several times the errors of scores near the threshold: they cancel, and grow with the root of the number of
         # trees. The worst case would count so many scores as rounding that no step lay between crossings.
-        largest = np.array([self.largest_sum(self.leaf_value) + abs(self.raw_bias), self.largest_sum(direction)])
-        rounding, growth = 2**-23 * np.sqrt(self.n_trees) * np.maximum(1.0, largest / 8)
-        return float(rounding) + self._probability_rounding(), float(growth)
+        largest = [self.largest_sum(self.leaf_value) + abs(self.raw_bias), *map(self.largest_sum, directions)]
+        rounding, *growth = 2**-23 * np.sqrt(self.n_trees) * np.maximum(1.0, np.array(largest) / 8)
+        return float(rounding) + self._probability_rounding(), np.array(growth)
 
     # Scores of float32 are near a cut-off so often that the sums are made here as XGBoost makes them, not asked for.
 
     decides_quickly = True
 
     def _score_errors(
-        self, index: np.ndarray, direction: np.ndarray, *, n_jobs: int | None
+        self, index: np.ndarray, directions: np.ndarray, *, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
         # Twice the rounding of one sum, since leaves are rounded too; more often where the bias is added to each.
         unit = float(np.finfo(np.float32).eps) * (1 + self._takes_off_bias)
         bias = abs(self.raw_bias) * (2 + self.n_trees * self._takes_off_bias)
         rounding = unit * (self.sum_sizes(index, self.leaf_value, self.raw_bias, n_jobs=n_jobs) + bias)
-        return rounding + self._probability_rounding(), unit * self.sum_sizes(index, direction, 0.0, n_jobs=n_jobs)
+        growth = np.stack([self.sum_sizes(index, direction, 0.0, n_jobs=n_jobs) for direction in directions])
+        return rounding + self._probability_rounding(), unit * growth
 
     def decide_shifted(
         self,
-        direction: np.ndarray,
-        reach: np.ndarray,
+        directions: np.ndarray,
+        prices: np.ndarray,
         index: np.ndarray,
         row: np.ndarray,
         X: Any = None,
@@ -166,12 +167,12 @@ class XGBoostView(BoosterView):
         n_jobs: int | None = 1,
     ) -> np.ndarray:
         raw = np.full(len(row), self.raw_bias, np.float32)
-        reach = self._sign * reach
+        prices = self._sign * prices
         bias = np.float32(self.raw_bias if self._takes_off_bias else 0)
-        leaves = (self.leaf_offset, self.leaf_value, direction, self._weight, self._stored, bias)
+        leaves = (self.leaf_offset, self.leaf_value, directions, self._weight, self._stored, bias)
 
         def fill(part: slice) -> None:
-            leaf_kernels.sum_shifted(index, row[part], reach[part], *leaves, raw[part])
+            leaf_kernels.sum_shifted(index, row[part], prices[part], *leaves, raw[part])
 
         n_jobs = jobs_for(len(row) * self.n_trees, n_jobs)
         parts = split_evenly(len(row), n_jobs)

@@ -243,8 +243,8 @@ def sum_sizes(index, low, high, offset, value, start, total):
 
 
 @compiled
-def sum_shifted(index, row, reach, offset, value, direction, weight, stored, offset_by, total):
-    """Add to ``total[k]`` the leaves of row ``row[k]`` with ``reach[k] * direction`` taken off, as XGBoost does.
+def sum_shifted(index, row, prices, offset, value, directions, weight, stored, offset_by, total):
+    """Add to ``total[k]`` the leaves of row ``row[k]``, with ``sum_j prices[k, j] directions[j]`` off, as XGBoost does.
 
     In float32, tree after tree. A leaf adds its ``weight`` times what is stored, which is ``stored`` where it is not
     changed; see `BoostedView._divide`. Where ``offset_by`` is not 0, that is added to what is stored and taken off
@@ -255,7 +255,10 @@ def sum_shifted(index, row, reach, offset, value, direction, weight, stored, off
         so_far = total[k]
         for t in range(n_trees):
             leaf = offset[t] + index[t, row[k]]
-            wanted = value[leaf] - reach[k] * direction[leaf]
+            amount = prices[k, 0] * directions[0, leaf]
+            for j in range(1, prices.shape[1]):
+                amount += prices[k, j] * directions[j, leaf]
+            wanted = value[leaf] - amount
             own = np.float32(wanted / weight[leaf])
             if wanted == value[leaf]:
                 own = stored[leaf]
@@ -309,26 +312,27 @@ def number_leaves(nodes, number, begin, index):
 
 
 @compiled
-def count_crossings(first, before, between, after, begin, end, cell, weight, changes):
+def count_crossings(last, before, between, after, begin, end, first_step, stop, cell, weight, changes):
     """Add to ``changes[c, s]`` what step ``s`` changes in cell ``c`` where each row changes at known steps.
 
-    A row is decided ``first`` at step 0, ``before`` from step 1 on, ``between`` from step ``begin`` on and ``after``
-    from step ``end`` on. Where two of these are the same step, the later counts; a step may be beyond the last, never.
+    Of the steps from ``first_step`` to below ``stop``. A row was decided ``last`` before them, is ``before`` from the
+    first of them on, ``between`` from step ``begin`` on and ``after`` from step ``end`` on; what it is decided at the
+    last of them stands in ``last`` then. Where two of these are the same step, the later counts; a step may be
+    ``stop``, never.
     """
-    n_steps = changes.shape[1]
-    for i in range(first.shape[0]):
+    for i in range(last.shape[0]):
         c = cell[i]
-        last = first[i]
-        if last:
-            changes[c, 0] += weight[i]
-        if begin[i] > 1 and n_steps > 1 and before[i] != last:
-            last = before[i]
-            changes[c, 1] += weight[i] if last else -weight[i]
-        if end[i] > begin[i] and begin[i] < n_steps and between[i] != last:
-            last = between[i]
-            changes[c, begin[i]] += weight[i] if last else -weight[i]
-        if end[i] < n_steps and after[i] != last:
-            changes[c, end[i]] += weight[i] if after[i] else -weight[i]
+        now = last[i]
+        if begin[i] > first_step and before[i] != now:
+            now = before[i]
+            changes[c, first_step] += weight[i] if now else -weight[i]
+        if end[i] > begin[i] and begin[i] < stop and between[i] != now:
+            now = between[i]
+            changes[c, begin[i]] += weight[i] if now else -weight[i]
+        if end[i] < stop and after[i] != now:
+            now = after[i]
+            changes[c, end[i]] += weight[i] if now else -weight[i]
+        last[i] = now
 
 
 @compiled

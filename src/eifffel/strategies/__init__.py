@@ -17,9 +17,10 @@ from eifffel.leaves.counting import LeafCounts
 from eifffel.leaves.placing import PlacedRows, RowsInLeaves
 from eifffel.leaves.scoring import LeafScores, TreeFlips, label_weights, score_leaves
 from eifffel.strategies._base import ANY, DIRECTIONS, UP, EditOrder
+from eifffel.strategies._curve import ShiftOrder
 from eifffel.strategies._flips import FlipOrder, make_order
 from eifffel.strategies._leaf import order_leaves
-from eifffel.strategies._shift import ShiftOrder, order_shift
+from eifffel.strategies._shift import order_shift
 from eifffel.strategies._tree import order_trees
 
 AUTO = "auto"
@@ -40,8 +41,8 @@ class Strategy:
           each group and label are in each leaf;
         - ``constraint``, a `Constraint`, is what is to be bounded, and ``direction`` which way decisions may change;
         - ``draw()`` draws a sample of the scoring rows, as `PlacedRows`, and ``draw_selection_sample()`` one of the
-          rows that steps will be measured on, of the part that certifies nothing, whose groups and labels it must not
-          see; the latter is ``None`` where these are the same.
+          rows that steps will be measured on, of the part that certifies nothing; the latter is ``None`` where these
+          are the same.
     flips : bool
         Whether leaves are flipped, which only leaves that vote can be.
 

@@ -1,5 +1,7 @@
 """Damped least squares: numbers of rows are predicted from the leaves that the rows are in, leaf by leaf."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
 from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
@@ -89,15 +91,30 @@ class LeastSquares:
     def solve_within(
         self, low: np.ndarray, high: np.ndarray, direction: np.ndarray, damping: float, iterations: int
     ) -> np.ndarray:
-        """Solve the same within bounds for each leaf, by accelerated projected gradient steps (FISTA)."""
-        # d <- clip(b + descent(b) / (T (A'w + c)), low, high), where T trees give d'A'WA d <= T sum_l (A'w)_l d_l^2;
-        # s' = (1 + sqrt(1 + 4 s^2)) / 2,  b <- d + (s - 1) / s' (d - last d)
-        scale = 1 / (len(self.index) * (self.rows_of_leaf + damping))
-        direction = ahead = np.clip(direction, low, high)
-        momentum = 1.0
-        for _ in range(iterations):
-            moved = np.clip(ahead + scale * self.descent(ahead, damping), low, high)
-            faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
-            ahead = moved + (momentum - 1) / faster * (moved - direction)
-            direction, momentum = moved, faster
-        return direction
+        """Solve the same within bounds for each leaf."""
+        return solve_within([self], lambda moved: np.clip(moved, low, high), direction[None], damping, iterations)[0]
+
+
+def solve_within(
+    problems: Sequence[LeastSquares],
+    project: Callable[[np.ndarray], np.ndarray],
+    directions: np.ndarray,
+    damping: float,
+    iterations: int,
+) -> np.ndarray:
+    """Solve problems of the same rows and leaves together, by accelerated projected gradient steps (FISTA).
+
+    ``project`` takes directions, (n_problems, n_leaves), to such that are allowed.
+    """
+    # d <- project(b + descent(b) / (T (A'w + c))), where T trees give d'A'WA d <= T sum_l (A'w)_l d_l^2;
+    # s' = (1 + sqrt(1 + 4 s^2)) / 2,  b <- d + (s - 1) / s' (d - last d)
+    scale = 1 / (len(problems[0].index) * (problems[0].rows_of_leaf + damping))
+    directions = ahead = project(directions)
+    momentum = 1.0
+    for _ in range(iterations):
+        descents = [problem.descent(own, damping) for problem, own in zip(problems, ahead, strict=True)]
+        moved = project(ahead + scale * np.stack(descents))
+        faster = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = moved + (momentum - 1) / faster * (moved - directions)
+        directions, momentum = moved, faster
+    return directions

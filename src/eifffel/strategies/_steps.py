@@ -22,31 +22,39 @@ ROWS_ASKED_AT_ONCE = 10_000_000
 Limit = float | np.ndarray
 
 
-def find_between(
+def find_crossings(
     start: np.ndarray,
     pull: np.ndarray,
     moved: np.ndarray,
-    rounding: float,
-    growth: float,
+    rounding: Limit,
+    growth: Limit,
+    length: float = np.inf,
     *,
     n_jobs: int | None = 1,
-) -> np.ndarray:
-    """Return lambda at each step: 0, then between any two crossings that the model's rounding tells apart.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return from which to which lambda the rows that cross before ``length`` are within rounding of their crossings.
 
     Around its crossing a row's score is within ``rounding + lambda * growth`` of 0, and the written model may decide
-    either way. Where such stretches overlap there is no step. Rows that are not ``moved`` cross nowhere.
+    either way. Rows that are not ``moved`` cross nowhere.
     """
     low, high = _stretches(start, pull, rounding, growth, n_jobs)
-    ahead = np.flatnonzero(moved & (np.abs(pull) > 2 * growth) & (high > 0))
-    ends = [low[ahead], high[ahead]]
-    n_jobs = jobs_for(STEPS_OF_SEARCH * len(ahead), n_jobs)
-    run_threads(np.ndarray.sort, ends, n_jobs=n_jobs, verbose=0, description="crossings of rows")
+    ahead = np.flatnonzero(moved & (np.abs(pull) > 2 * growth) & (high > 0) & (low <= length))
+    return low[ahead], high[ahead]
+
+
+def find_between(low: np.ndarray, high: np.ndarray, end: float, *, n_jobs: int | None = 1) -> np.ndarray:
+    """Return where each step is: 0, then between any two crossings that the model's rounding tells apart, to ``end``.
+
+    Around a crossing, from a ``low`` to a ``high``, there is no step. Both are sorted in place.
+    """
+    n_jobs = jobs_for(STEPS_OF_SEARCH * len(low), n_jobs)
+    run_threads(np.ndarray.sort, [low, high], n_jobs=n_jobs, verbose=0, description="crossings of rows")
     # No stretch covers what lies between the k-th of all ends and the next of all beginnings, if the former is the
     # smaller: k stretches have ended, and no other has begun. A step is in the middle.
-    low, high = ends
     gap = low[1:] > high[:-1]
     between = (high[:-1][gap] + low[1:][gap]) / 2
-    return np.concatenate([[0.0], between[between > 0], high[-1:] * 1.01])
+    last = high[-1:] * 1.01 if np.isinf(end) else (high[-1:][high[-1:] < end] + end) / 2
+    return np.concatenate([[0.0], between[between > 0], last])
 
 
 def find_within(
@@ -98,7 +106,7 @@ def _run_parts(function: Callable[[slice], None], n_rows: int, n_jobs: int | Non
     run_threads(function, split_evenly(n_rows, n_jobs), n_jobs=n_jobs, verbose=0, description="steps of rows")
 
 
-def of_rows(limits: tuple[Limit, ...], rows: np.ndarray) -> list[Limit]:
+def of_rows(limits: tuple[Limit, ...], rows: np.ndarray | slice) -> list[Limit]:
     """Limits, each one number or one for each row, of some rows."""
     return [limit[rows] if isinstance(limit, np.ndarray) and limit.ndim else limit for limit in limits]
 

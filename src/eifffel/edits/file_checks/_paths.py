@@ -77,12 +77,14 @@ def check_flips(order: Any) -> None:
 
 
 def check_shift(order: Any) -> None:
-    """A shift: how far each step is, and what is predicted of each group and label."""
+    """A shift: its directions, the prices at the knots of its curve, and how far along that each step is."""
     state = vars(order)
-    score, reach, target = (state.get(name) for name in ("score", "reach", "target"))
-    refuse_unless(is_array(score, "f", 1) and is_array(reach, "f", 1) and is_array(target, "f", 2), ORDER)
-    refuse_unless(np.isfinite(score).all() and np.isfinite(reach).all() and np.isfinite(target).all(), ORDER)
-    refuse_unless(len(reach) and reach[0] == 0 and (reach[1:] >= reach[:-1]).all() and target.shape[1] == 2, ORDER)
+    directions, knots, reach = (state.get(name) for name in ("directions", "knots", "reach"))
+    refuse_unless(is_array(directions, "f", 2) and is_array(knots, "f", 2) and is_array(reach, "f", 1), ORDER)
+    refuse_unless(all(np.isfinite(numbers).all() for numbers in (directions, knots, reach)), ORDER)
+    refuse_unless(knots.shape[1] == len(directions) > 0 and len(knots) > 1 and not knots[0].any(), ORDER)
+    refuse_unless(len(reach) and reach[0] == 0 and (reach[1:] >= reach[:-1]).all(), ORDER)
+    refuse_unless(len(knots) == 2 or reach[-1] <= len(knots) - 1, ORDER)
 
 
 def check_leaf_counts(counts: Any) -> None:
@@ -151,8 +153,6 @@ def check_path(path: Any) -> None:
     n_steps, n_groups = len(order.positions) - 1, len(groups)
     refuse_unless(is_array(order.score, "f", 1), ORDER)
     refuse_unless(state["leaf_counts"].counts.shape == (len(order.score), n_groups, 2), PATH)
-    target = vars(order).get("target")
-    refuse_unless(target is None or target.shape == (n_groups, 2), PATH)
     counts, searched = state["counts"], state["searched_counts"]
     for counted in (counts, state["accuracy_counts"], *([] if searched is None else [searched])):
         refuse_unless(counted.favorable.shape[:2] == (n_steps + 1, n_groups), PATH)
