@@ -45,3 +45,23 @@ def test_find_steps_counts_the_steps_before_each_end(seed, n_steps, n_rows, firs
     step_kernels.find_steps(reach, *_steps._fill_buckets(reach), low, high, begin, end)
     np.testing.assert_array_equal(begin, np.maximum(np.searchsorted(reach, low, side="left"), 1))
     np.testing.assert_array_equal(end, np.maximum(np.searchsorted(reach, high, side="right"), begin))
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**20), n_prices=st.integers(1, 3), known=st.booleans())
+def test_find_movable_finds_the_rows_that_may_change(seed, n_prices, known):
+    random = np.random.RandomState(seed)
+    score, pull = random.randint(-4, 5, 40).astype(float), random.randint(-2, 3, (n_prices, 40)).astype(float)
+    begin, slope = random.randint(-2, 3, (2, n_prices)).astype(float)
+    rounding, growth = random.randint(0, 2, (2, 40)).astype(float)
+    decided = random.randint(0, 2, 40 * known).astype(bool)
+    row, start, drift = np.empty(40, np.int64), np.empty(40), np.empty(40)
+    n = step_kernels.find_movable(score, pull, begin, slope, rounding, growth, decided, row, start, drift)
+    at_begin, at_end = (score - prices @ pull for prices in (begin, begin + slope))
+    expected = np.minimum(abs(at_begin), abs(at_end)) <= rounding + growth
+    expected |= (at_begin > 0) != (at_end > 0)
+    if known:
+        expected |= (at_begin > 0) != decided
+    np.testing.assert_array_equal(row[:n], np.flatnonzero(expected))
+    np.testing.assert_array_equal(start[:n], at_begin[expected])
+    np.testing.assert_array_equal(drift[:n], (slope @ pull)[expected])

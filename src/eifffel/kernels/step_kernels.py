@@ -75,3 +75,30 @@ def find_steps(reach, first, lowest, shift, low, high, begin, end):
             if own < reach.shape[0] and reach[own] <= high[row]:
                 own = max(own, _count_steps(reach, first, lowest, shift, bits[1, i], high[row], True))
             end[row] = own
+
+
+@compiled
+def find_movable(score, pull, begin, slope, rounding, growth, decided, row, start, drift):
+    """Fill in the rows that may change between two knots, and their lines ``start - u * drift``; return how many.
+
+    With the prices ``begin + u * slope``, for u from 0 to 1, of which ``pull[j]`` is what the j-th takes off. Rows
+    may change that cross, are within ``rounding + u * growth`` of 0, or are ``decided`` otherwise than they begin;
+    what rows are decided is not looked at if that is empty.
+    """
+    found = 0
+    for i in range(score.shape[0]):
+        at_begin, along = score[i], 0.0
+        for j in range(begin.shape[0]):
+            at_begin -= begin[j] * pull[j, i]
+            along += slope[j] * pull[j, i]
+        at_end = at_begin - along
+        nearest = min(abs(at_begin), abs(at_end))
+        favorable = at_begin > 0
+        if (
+            nearest <= rounding[i] + growth[i]
+            or favorable != (at_end > 0)
+            or (decided.shape[0] > 0 and favorable != decided[i])
+        ):
+            row[found], start[found], drift[found] = i, at_begin, along
+            found += 1
+    return found

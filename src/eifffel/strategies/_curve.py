@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies, add_prices
 from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
-from eifffel.kernels import leaf_kernels
+from eifffel.kernels import leaf_kernels, step_kernels
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.hashing import MOST_HASHES
 from eifffel.strategies._base import EditOrder, cumulate
@@ -349,18 +349,15 @@ class Segment(NamedTuple):
 
         All of them where there is but one line.
         """
-        start = lines.start - add_prices(self.begin, lines.pull) if self.begin.any() else lines.start
-        pull = add_prices(self.slope, lines.pull)
         if np.isinf(self.length):
-            return slice(None), start, pull
-        end = start - self.length * pull
-        rounding, growth = limits
-        asked = np.minimum(np.abs(start), np.abs(end)) <= rounding + self.length * growth
-        asked |= (start > 0) != (end > 0)
-        if decided is not None:
-            asked |= (start > 0) != decided
-        rows = np.flatnonzero(asked)
-        return rows, start[rows], pull[rows]
+            return slice(None), lines.start, add_prices(self.slope, lines.pull)
+        n_rows = len(lines.start)
+        rounding, growth = (np.broadcast_to(np.asarray(limit, np.float64), n_rows) for limit in limits)
+        asked = np.empty(0, bool) if decided is None else decided
+        row, start, drift = np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows)
+        given = (lines.start, lines.pull, self.begin, self.slope, rounding, growth, asked)
+        found = step_kernels.find_movable(*given, row, start, drift)
+        return row[:found], start[:found], drift[:found]
 
 
 class RowsOnLine(NamedTuple):
