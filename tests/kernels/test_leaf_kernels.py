@@ -396,3 +396,13 @@ def test_number_leaves_over_several_tiles_of_rows():
     index = np.empty_like(drawn.index)
     leaf_kernels.number_leaves(np.ascontiguousarray(drawn.index.T.astype(np.int32)), number, begin, index)
     np.testing.assert_array_equal(index, drawn.index)
+
+
+@settings(max_examples=200, deadline=None)
+@given(seed=st.integers(0, 2**20), n=st.integers(0, 200), n_values=st.sampled_from([1, 3, 100]))
+def test_rank_is_a_stable_sort_by_two_keys(seed, n, n_values):
+    random = np.random.RandomState(seed)
+    first, second = random.randint(0, n_values, (2, n + 3)).astype(float)
+    first[random.rand(n + 3) < 0.1] = -np.inf
+    expected = np.lexsort((second[:n], first[:n]))
+    np.testing.assert_array_equal(leaf_kernels._rank(first, second, n), expected)

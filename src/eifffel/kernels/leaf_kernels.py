@@ -23,6 +23,8 @@ UNFAVORABLE_REACHES = 3
 
 # (row, tree) pairs in a block of rows: few enough to stay in the cache.
 PAIRS_PER_BLOCK = 1 << 20
+# Entries that `_rank` sorts by insertion before it merges.
+SORTED_AT_ONCE = 16
 
 
 @compiled
@@ -367,6 +369,43 @@ def _worst_pair(now, totals, pairs):
 
 
 @compiled
+def _rank(first, second, n):
+    """The places of ``n`` entries, the lowest ``first`` in front, of equal ones the lowest ``second``; stable.
+
+    By merging, as NumPy's own sort does it, which takes numba longer to compile.
+    """
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    for begin in range(0, n, SORTED_AT_ONCE):
+        for i in range(begin + 1, min(begin + SORTED_AT_ONCE, n)):
+            own, k = order[i], i - 1
+            while k >= begin and (
+                first[own] < first[order[k]] or (first[own] == first[order[k]] and second[own] < second[order[k]])
+            ):
+                order[k + 1] = order[k]
+                k -= 1
+            order[k + 1] = own
+    width = SORTED_AT_ONCE
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            a, b = begin, middle
+            for place in range(begin, end):
+                take_a = b == end
+                if not take_a and a < middle:
+                    x, y = order[a], order[b]
+                    take_a = not (first[y] < first[x] or (first[y] == first[x] and second[y] < second[x]))
+                if take_a:
+                    merged[place] = order[a]
+                    a += 1
+                else:
+                    merged[place] = order[b]
+                    b += 1
+        order, merged = merged, order
+        width *= 2
+    return order
+
+
+@compiled
 def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_score):
     """The candidates for a pair among leaves: highest score, then largest drop, then lowest leaf; or as they stand."""
     n = sides.shape[0]
@@ -384,24 +423,9 @@ def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_scor
             if lowers > fewest:
                 leaf[found], drop[found], ratio[found] = k, -lowers, -lowers / cost if cost > 0 else -np.inf
                 found += 1
-    leaf, drop, ratio = leaf[:found], drop[:found], ratio[:found]
     if not by_score:
-        return leaf, -ratio
-    order = np.argsort(ratio, kind="mergesort")
-    start = 0
-    while start < found:  # those of equal score by their drop
-        stop = start + 1
-        while stop < found and ratio[order[stop]] == ratio[order[start]]:
-            stop += 1
-        if stop > start + 1:
-            equal = order[start:stop].copy()
-            drops = np.empty(stop - start)
-            for k in range(stop - start):
-                drops[k] = drop[equal[k]]
-            ranked = np.argsort(drops, kind="mergesort")
-            for k in range(stop - start):
-                order[start + k] = equal[ranked[k]]
-        start = stop
+        return leaf[:found], -ratio[:found]
+    order = _rank(ratio, drop, found)
     ordered, ordered_ratio = np.empty(found, np.int64), np.empty(found)
     for k in range(found):  # what NumPy does in one expression takes numba seconds to compile
         ordered[k], ordered_ratio[k] = leaf[order[k]], -ratio[order[k]]
