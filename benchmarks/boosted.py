@@ -31,6 +31,8 @@ from eifffel.metrics import METRICS, discrimination
 from eifffel.rows.coding import Coding
 from eifffel.rows.groups import Groups
 from eifffel.strategies import ShiftOrder, _shift
+from eifffel.strategies._least_squares import LeastSquares
+from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 from page import VERSIONS, save, say
 from reproduction.protocol import EXPERIMENTS, FEATURES
 from reproduction.runs import RunSplit, grow_plain, split_people
@@ -249,8 +251,8 @@ def tried_directions(view: Any, placed: PlacedRows) -> Iterator[tuple[str, np.nd
     """The ways to fit a direction that were tried, the product's last."""
     rows = placed.rows
     weight = rows.weight / rows.weight.mean()
-    target = _shift.weigh_rows(rows, _shift.find_cell_weights(view, placed, PARITY, None, None, N_JOBS)[0])
-    squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight, target, N_JOBS)
+    target = weigh_rows(rows, find_cell_weights(view, placed, PARITY, None, None, N_JOBS)[0])
+    squares = LeastSquares(placed.index, view.leaf_offset, weight, target, N_JOBS)
     yield "shrunk means of leaves", squares._spread(weight * target) / (squares.rows_of_leaf + 5) / view.n_trees
     stages = np.zeros(view.n_leaves)
     left = target.copy()
@@ -308,7 +310,7 @@ def report_directions(n_seeds: dict[str, int]) -> None:
                     objective = float(METRICS[experiment.objective](favorable, totals))
                     measured.add("thresholds per group", objective, float(discrimination(favorable, totals)))
                     for title, direction in tried_directions(view, scoring):
-                        order = ShiftOrder(direction, np.zeros(1), np.zeros((2, 2)), np.inf).on_rows(view, held_out)
+                        order = ShiftOrder.straight(direction).on_rows(view, held_out)
                         disc = discrimination(
                             order.replay(view, held_out, n_jobs=N_JOBS, verbose=0), held_out.rows.weigh_cells()
                         )

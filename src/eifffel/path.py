@@ -214,7 +214,7 @@ class FairnessPath:
     def positions(self) -> np.ndarray:
         """How far each step is from the original model, shape (n_steps + 1,).
 
-        The number of flipped leaves; with ``strategy="shift"``, lambda.
+        The number of flipped leaves; with ``strategy="shift"``, how far along its line or curve.
         """
         return self.order.positions
 

@@ -158,6 +158,7 @@ CASES = {
     "nobody who is no name": (unmet, into("selection_.shortfall", put(absent=(7,)))),
     "a shift that goes nowhere": (shift, into("order.reach", add(0, np.nan))),
     "a shift at prices of other directions": (shift, into("order", put(knots=np.zeros((2, 2))))),
+    "a shift in other numbers": (shift, into("order", put(knots=np.zeros((2, 1), np.float32)))),
     "a shift that begins elsewhere": (shift, into("order.knots", add((0, 0), 1.0))),
     "a shift beyond the end of its curve": (shift, into("order", put(knots=np.zeros((3, 1))))),
 }

@@ -17,7 +17,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 from boosters import BOOSTED
 from draws import people, two_groups
-from eifffel import view_ensemble
+from eifffel import ViewMismatchError, view_ensemble
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.coding import Coding
 from eifffel.strategies import ShiftOrder, _curve
@@ -192,3 +192,52 @@ def test_few_steps_at_which_a_model_must_be_asked_are_kept_along_a_curve(monkeyp
     np.testing.assert_array_equal(
         few.replay(view, rows, n_jobs=1, verbose=0), again.replay(view, rows, n_jobs=1, verbose=0)
     )
+
+
+@pytest.mark.parametrize("cut", [None, 0.3])
+@pytest.mark.parametrize(
+    "knots", [[[0.0], [-1.0], [-2.0]], [[0.0], [1.0], [0.0], [0.0]], [[0.0], [1.0], [-1.0]], [[0.0], [0.0], [2.0]]]
+)
+def test_one_price_that_falls_below_nothing(knots, cut):
+    X, y, s = people(200, 4, n_values=2)
+    model = RandomForestClassifier(4, random_state=0).fit(X, y)
+    if cut is not None:
+        model = FixedThresholdClassifier(FrozenEstimator(model), threshold=cut, pos_label=0).fit(X, y)
+    for favorable in (0, 1):
+        view = view_ensemble(model, favorable=favorable)
+        rows = place(view, X, y, s)
+        direction = np.random.RandomState(0).rand(view.n_leaves) * (np.arange(view.n_leaves) % 3 > 0) / 20
+        order = ShiftOrder(direction[None], np.array(knots), np.zeros(1)).on_rows(view, rows)
+        check_steps(view, order, rows, X, range(order.n_steps + 1))
+
+
+def test_prices_that_cancel_each_other():
+    # One leaf holds a tie; each price by itself moves it far, and both together hardly.
+    X, y, s = np.repeat([[0.0], [1.0]], 40, axis=0), np.tile([0, 1], 40), np.tile([0, 0, 1, 1], 20)
+    y[40:] = 1
+    view = view_ensemble(RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, y))
+    rows = place(view, X, y, s)
+    random = np.random.RandomState(0)
+    for _ in range(300):
+        size = random.choice([1.0, 150.0, 3e4]) * (1 + random.rand(2))
+        directions = np.stack([size, size * (1 + random.choice([0, 1e-3, 0.1], 2))])
+        knots = np.array([[0.0, 0.0], [1.0, -1.0], [1.0 + random.rand() / 10, -1.0]]) * (1 + random.rand())
+        order = ShiftOrder(directions, knots, np.zeros(1)).on_rows(view, rows)
+        check_steps(view, order, rows, X, range(order.n_steps + 1))
+
+
+def test_steps_where_ties_change_sides_are_refused():
+    X, y, s = people(200, 1)
+    view = view_ensemble(RandomForestClassifier(5, max_depth=4, random_state=0).fit(X, y), favorable=1)
+    directions = np.ones((2, view.n_leaves)) / 20
+    damaged = ShiftOrder(directions, np.array([[0.0, 0], [-1, -1], [-2, -2]]), np.array([0.0, 0.5]))
+    with pytest.raises(ViewMismatchError, match="ties of its model change sides, and no path has steps there"):
+        damaged.replay(view, place(view, X, y, s), n_jobs=1, verbose=0)
+
+
+def test_a_line_along_which_hardly_anything_moves():
+    X, y, s = people(100, 1)
+    view = view_ensemble(MODELS["boosting"].fit(X, y))
+    rows = place(view, X, y, s)
+    order = ShiftOrder.straight(np.full(view.n_leaves, 1e-25)).on_rows(view, rows)
+    check_steps(view, order, rows, X, range(0, order.n_steps + 1, 5))

@@ -18,6 +18,9 @@ NEVER = np.int32(np.iinfo(np.int32).max)
 # by as much again, and 3 * T + 8 for the rounding of the shifted leaves and of the sums that say where a row is; that
 # is 13 * T + 48 in all.
 LEAN = 64
+# How much larger what prices take off may be than what is left of it, for ties to be certain: of 64 grains for each
+# tree the sums above need 13, of which those that say where a row is are 3, and are larger by this.
+MOST_CANCELLED = 8
 # Steps are not taken beyond the shift at which all leaves would have to be scaled by less. A score that adds up short
 # fractions, which is 2**-10 / T or more, then still outweighs the lean of as many trees.
 LEAST_SCALE = 1e-3
@@ -177,15 +180,21 @@ class AveragedView(EnsembleView):
         # is moved most, and at least that of one that stays on its side of 0.
         before, after = (add_prices(prices, directions) for prices in (begin, end))
         least, most = np.minimum(before, after), np.maximum(before, after)
-        if len(directions) > 1 and self._leans_by_sign:
+        straight = len(directions) == 1 and begin[0] >= 0 and end[0] > 0
+        if self._leans_by_sign and not straight:
             lowered = (least > 0).any() if begin.any() else (after > 0).any()
-            if not lowered:
+            if not lowered or len(directions) == 1:
                 return None
         sizes = np.abs(np.stack([before, after]))
         leaf = np.argmax(np.where(least * most >= 0, sizes.sum(axis=0), -1))
         at_begin, at_end = sizes[:, leaf] if least[leaf] * most[leaf] >= 0 else (0.0, 0.0)
         at_begin, more = min(at_begin, at_end), max(at_end - at_begin, 0.0)
         largest = max(self._sides)
+        # Where prices cancel each other, sums round by far more than leaves are moved, and no tie is certain.
+        if len(directions) > 1:
+            rounded = float((np.abs(np.stack([begin, end])) @ self._sizes_of(directions)).max())
+            if rounded > MOST_CANCELLED * (largest + self.n_trees * at_begin):
+                return -np.inf, 0.0
         return self._tie * (self.n_trees * at_begin) / largest, self._tie * (self.n_trees * more) / largest
 
     def _beyond(self, lean: np.ndarray) -> float:

@@ -273,7 +273,7 @@ def strategy_words(model: Model) -> str:
     words = {
         "leaf": "leaf flipping, one leaf at a time (EiFFFeL-LF)",
         "tree": "leaf flipping, tree by tree (EiFFFeL-TF)",
-        "shift": "shifting all leaves along one direction",
+        "shift": "shifting all leaves together",
     }.get(strategy, f"the strategy {strategy!r}")
     return f"{words}, upwards only: no leaf becomes less favourable" if model.direction == "up" else words
 

@@ -32,7 +32,7 @@ class EditOrder(ABC):
     See Also
     --------
     FlipOrder : Leaves flipped one after another.
-    ShiftOrder : All leaves moved along one direction.
+    ShiftOrder : All leaves moved along a line or a curve.
 
     Examples
     --------

@@ -57,14 +57,16 @@ class ScoreCalibration:
         return np.stack([1 - likely, likely]) / self.class_weight[:, None]
 
 
-def calibrate(view: EnsembleView, score: np.ndarray, label: np.ndarray | None, weight: np.ndarray) -> ScoreCalibration:
-    """Fit what the scores of rows stand for, given their labels; without labels, take what the model says."""
+def calibrate(
+    view: EnsembleView, score: np.ndarray, label: np.ndarray | None, weight: np.ndarray, n_people: float
+) -> ScoreCalibration:
+    """Fit what the scores of rows, so many people, stand for, given labels; without these, take what the model says."""
     # Of the scores alone: margin(s) ~ slope s / 2 near 0.
     small = 1e-6
     own = 2 * float(view.margin(np.array(small))) / small
     if label is None:
         return ScoreCalibration(own, np.ones(2))
-    sign, size = 2.0 * label - 1, weight * (len(weight) / weight.sum())
+    sign, size = 2.0 * label - 1, weight * (n_people / weight.sum())
     line = own * score
 
     # a, b = argmin sum_i w_i log(1 + exp(-y_i (a + b own s_i))) + PRIOR_ROWS / 2 (a^2 + (b - 1)^2)

@@ -5,7 +5,7 @@ counts in the j-th difference that is bounded. The curve is straight between its
 there, which changes its decision at most once between two knots, at a place that is known: sorting those gives the
 whole path. This is the plug-in form of the optimal group-blind rule (Menon and Williamson 2018), written into leaves.
 
-One difference of two rates has one direction, and its curve is a straight line.
+A straight line is a curve with two knots and one direction.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies, add_prices
-from eifffel.exceptions import IndistinctGroupsWarning, warn_caller
+from eifffel.exceptions import IndistinctGroupsWarning, ViewMismatchError, warn_caller
 from eifffel.kernels import leaf_kernels, step_kernels
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.hashing import MOST_HASHES
@@ -97,7 +97,7 @@ class ShiftOrder(EditOrder):
 
     def prices_at(self, reach: np.ndarray) -> np.ndarray:
         """The prices at places of the curve, shape (n_places, n_prices)."""
-        segment = np.clip(np.floor(reach).astype(np.intp), 0, len(self.knots) - 2)
+        segment = np.clip(np.floor(reach), 0, len(self.knots) - 2).astype(np.intp)
         begin = self.knots[segment]
         return begin + (reach - segment)[:, None] * (self.knots[segment + 1] - begin)
 
@@ -122,7 +122,10 @@ class ShiftOrder(EditOrder):
             lows.append(segment.place + low)
             highs.append(segment.place + np.minimum(high, segment.length))
         reach = find_between(np.concatenate(lows), np.concatenate(highs), self._end, n_jobs=n_jobs)
-        reach = reach[view.can_shift(self.directions, self.prices_at(reach))]
+        # Right at no price at all is the original model, whose ties are not those of an edit: that is step 0 alone.
+        prices = self.prices_at(reach)
+        kept = view.can_shift(self.directions, prices) & prices.any(axis=1)
+        reach = np.append(0.0, reach[1:][kept[1:]])
         order = replace(self, reach=reach)
         if not view.decides_quickly:
             lines = lines.find_near(view, self, n_jobs)
@@ -256,6 +259,13 @@ class ShiftOrder(EditOrder):
 
     def _segments(self, view: EnsembleView) -> Iterator["Segment"]:
         """The lines between the knots."""
+        known: tuple[EnsembleView, list[Segment]] | None = getattr(self, "_lines", None)
+        if known is None or known[0] is not view:
+            known = view, list(self._find_segments(view))
+            object.__setattr__(self, "_lines", known)  # for the next batch
+        yield from known[1]
+
+    def _find_segments(self, view: EnsembleView) -> Iterator["Segment"]:
         for k, (begin, end) in enumerate(pairwise(self.knots)):
             length = np.inf if len(self.knots) == 2 else 1.0
             yield Segment(k, begin, end - begin, length, view.ties_along(self.directions, begin, end))
@@ -272,8 +282,13 @@ class ShiftOrder(EditOrder):
         borders = np.searchsorted(self.reach, np.arange(1, len(self.knots) - 1)).tolist()
         ranges = pairwise([1, *borders, self.n_steps + 1])
         for segment, (first, stop) in zip(self._segments(view), ranges, strict=True):
-            if first >= stop or segment.ties is None:
+            if first >= stop:
                 continue
+            if segment.ties is None:
+                raise ViewMismatchError(
+                    "steps of this path are where ties of its model change sides, and no path has steps there; its "
+                    "file is damaged: trace the path again"
+                )
             of_all = segment.limits(near.rounding, near.growth)
             rows, start, pull = segment.cut(lines, of_all, decided)
             limits = of_rows(of_all, rows)

@@ -31,6 +31,16 @@ def fit_placed(view: EnsembleView, placed: PlacedRows, n_jobs: int | None) -> Fi
     return fit_leaves(view, placed.index, placed.rows.weight, placed.n_rows or len(placed), n_jobs)
 
 
+def count_people(placed: PlacedRows) -> float:
+    """How many people rows stand for; of weights that differ, how many of equal weight would say as much."""
+    weight = placed.rows.weight[placed.rows.weight > 0].astype(np.float64)
+    n_rows = float(placed.n_rows or len(weight))
+    if isinstance(placed.rows.unit, int):
+        return n_rows
+    # (sum w)^2 / sum w^2
+    return n_rows * float(weight.mean() ** 2 / (weight**2).mean())
+
+
 @dataclass(frozen=True, eq=False)
 class Pricing:
     """What leaves are fitted to, where several differences are bounded: how rows are priced.
@@ -85,7 +95,7 @@ class Pricing:
         )
         score = view.row_scores(index, n_jobs=n_jobs)
         score_of_honest = score[len(score) - len(honest) :]
-        calibration = calibrate(view, score_of_honest, honest.rows.label, honest.rows.weight)
+        calibration = calibrate(view, score_of_honest, honest.rows.label, honest.rows.weight, count_people(honest))
         differences = Differences.of(constraint, _find_rates(constraint, honest, score_of_honest > 0))
         likeness = _find_likeness(view, placed, index, constraint, differences, n_jobs)
         # t = f / m(f) P(side | x, its label) sum over its labels of p_y / c_y / P(side), the scores f, margins m
@@ -110,13 +120,8 @@ class Pricing:
             rows=self.honest.rows,
             constraint=self.constraint,
             differences=self.differences,
+            n_people=count_people(self.honest),
         )
-
-    def combine(self, prices: np.ndarray) -> LeastSquares:
-        """What fits one direction to all differences at these prices."""
-        one = self.squares[0]
-        target = np.stack([squares.target for squares in self.squares]).T @ prices
-        return LeastSquares(one.index, one.offset, one.weight, target, self.n_jobs)
 
 
 def _find_rates(constraint: Constraint, placed: PlacedRows, favorable: np.ndarray) -> np.ndarray:
@@ -163,7 +168,7 @@ def _find_likely(
     leaves, weight = placed.index, placed.rows.weight
     n_rows = placed.n_rows or len(placed)
     if len(asked) < len(placed):
-        n_rows = round(n_rows * weight[asked].sum() / weight.sum())
+        n_rows = round(n_rows * (float(weight[asked].sum()) / float(weight.sum())))
         leaves, weight = leaves.take(asked, axis=1), weight[asked]
     inside = members.ravel()[placed.rows.cell[asked]].astype(np.float64)
     base = float(np.average(inside, weights=weight))

@@ -27,6 +27,8 @@ CORRECTIONS, STEP = 3, 0.5
 SHARPNESS = (0.02, 0.005)
 # Prices are found with at most so many rows; what they bring about is counted with all.
 MOST_PRICED = 20_000
+# How often prices are moved in one search.
+MOST_SEARCHED = 100
 # What takes so many margins off, in the mean, decides by likeness alone. Where no prices do, they hardly go beyond:
 # that costs so many times its square.
 MOST_UNITS = 10.0
@@ -114,6 +116,8 @@ class PricedRows:
         Their groups and labels.
     constraint : Constraint
     differences : Differences
+    n_people : float
+        How many people they stand for.
     """
 
     margin: np.ndarray
@@ -122,6 +126,7 @@ class PricedRows:
     rows: Rows
     constraint: Constraint
     differences: Differences
+    n_people: float
 
     @property
     def n_prices(self) -> int:
@@ -163,7 +168,7 @@ class PricedRows:
     def errors(self) -> np.ndarray:
         """The standard error of each difference as it is counted for the original model, shape (n_prices,)."""
         rates = self._rates(self.decide(np.zeros(self.n_prices)))
-        people = self._sizes / self.rows.weight.mean()
+        people = self._sizes * (self.n_people / self.rows.weight.sum())
         variance = np.divide(rates * (1 - rates), people, out=np.zeros(len(rates)), where=people > 0)
         errors: np.ndarray = np.sqrt(variance @ np.abs(self.differences.of_sides))
         return errors
@@ -171,7 +176,7 @@ class PricedRows:
     @property
     def largest_row(self) -> float:
         """By how much one row can change a rate."""
-        return float(self.rows.weight.max() / max(self._sizes.min(), 1))
+        return float(self.rows.weight.max() / self._sizes[self._sizes > 0].min(initial=np.inf))
 
     def _rates(self, favorable: np.ndarray) -> np.ndarray:
         """The rate of each bounded side; 0 where it has no rows."""
@@ -228,7 +233,9 @@ class PricedRows:
 
         free = prices / unit
         for sharp in sharpness:
-            free = minimize(loss, free, args=(sharp,), jac=True, method="L-BFGS-B").x
+            free = minimize(
+                loss, free, args=(sharp,), jac=True, method="L-BFGS-B", options={"maxiter": MOST_SEARCHED}
+            ).x
         return unit * (level @ free)
 
 
@@ -269,12 +276,6 @@ def find_knots(people: PricedRows, *, trust: np.ndarray | float = 1.0, sweep: fl
     for away in _go_around(people.n_prices, sweep):
         prices.append(people.find_prices(0.0, knots[-1].excess + away * people.errors, prices[-1], SHARPNESS[-1:]))
     return np.array(prices)
-
-
-def find_knot(people: PricedRows, bound: float) -> np.ndarray:
-    """The prices for one bound."""
-    none = np.zeros(people.n_prices)
-    return Knot(none, none).lower(people, bound, 1.0).prices
 
 
 def _go_around(n_prices: int, width: float) -> Iterator[np.ndarray]:

@@ -1,8 +1,9 @@
 """The order of a shift: which directions leaves move along, and which prices the curve goes through.
 
-One difference of two rates has one direction, which is fitted so that the leaves of a row predict its weight in the
-difference: one over the share of its side, with its sign. Several differences have a direction each, and prices that
-depend on the bound; see `_directions` and `_prices`.
+On a line there is one direction, which is fitted so that the leaves of a row predict its weight in what is bounded. Of
+one difference of two rates the weight is known: one over the share of its side, with its sign. Of several it is found
+by `_weighing`. On a curve each difference has a direction, and prices that depend on the bound; see `_directions` and
+`_prices`.
 """
 
 from collections.abc import Callable
@@ -13,12 +14,12 @@ import numpy as np
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows
-from eifffel.rows.coding import Rows
 from eifffel.strategies._base import ANY, UP
 from eifffel.strategies._curve import ShiftOrder
 from eifffel.strategies._directions import Pricing, fit_placed
-from eifffel.strategies._least_squares import DAMPING, ITERATIONS, LeastSquares, solve_within
-from eifffel.strategies._prices import PricedRows, find_knot, find_knots
+from eifffel.strategies._least_squares import DAMPING, ITERATIONS, solve_within
+from eifffel.strategies._prices import PricedRows, find_knots
+from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 
 # Where leaves must stay fractions: the factor by which all may have to be scaled where the scoring rows show no
 # discrimination; how many times the bounds that follow are drawn again, and how many steps are made within them.
@@ -29,8 +30,6 @@ BOUNDED_ITERATIONS = 15
 KNOTS_WITHIN = 16
 # Steps within the bound that nothing is taken off any leaf.
 UP_ITERATIONS = 40
-# Upwards, several differences have the prices of this bound.
-AIM = 0.02
 
 
 def order_shift(
@@ -44,8 +43,8 @@ def order_shift(
 ) -> ShiftOrder:
     """Fit directions to these rows, and find prices; the steps come from the rows that `on_rows` is given.
 
-    Leaves that hold fractions are bounded: where these rows show no discrimination, scaling by `SCALE` brings each
-    between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
+    Leaves that hold fractions are bounded: where these rows show no discrimination, scaling by about `SCALE` brings
+    each between 0 and 1. Unbounded, a few leaves would go so far that all had to be scaled to almost nothing.
 
     Parameters
     ----------
@@ -67,7 +66,7 @@ def order_shift(
     Returns
     -------
     ShiftOrder
-        With step 0 only. Of one difference, and upwards, its curve is a straight line.
+        With step 0 only. Of two error rates of two groups it goes along a curve, else along a straight line.
 
     Examples
     --------
@@ -83,32 +82,11 @@ def order_shift(
     >>> (order.score > 0).tolist()  # the leaf of 20 is raised, that of all others lowered
     [False, True]
     """
-    if len(constraint.pairs) == 1:
-        squares = fit_placed(view, placed, n_jobs)(weigh_rows(placed.rows, constraint))
-        return _fit_line(view, squares, direction, lambda order: _parity(order, view, placed, constraint, n_jobs))
-    pricing = Pricing.of(view, placed, selection_sample, constraint, n_jobs)
-    if direction == UP:
-        free = np.stack([squares.solve(DAMPING, ITERATIONS) for squares in pricing.squares])
-        prices = find_knot(pricing.price(free), AIM)
-        return _fit_line(view, pricing.combine(prices), direction, lambda order: 1.0)
-    return fit_curve(view, pricing)
-
-
-def weigh_rows(rows: Rows, constraint: Constraint) -> np.ndarray:
-    """The weight of each row in the one difference that is bounded."""
-    # t_i = [i in side a] / P(a) - [i in side b] / P(b): (1/n) sum_i w_i t_i [i is decided favourably] is the difference
-    # of their rates.
-    share = constraint.count_sides(rows.weigh_cells()) / rows.weight.sum()
-    cells = np.zeros(rows.n_groups * rows.n_labels)
-    for side, sign in zip(constraint.pairs[0], (1, -1), strict=True):
-        cells += sign / share[side] * constraint.members[side][:, : rows.n_labels].ravel()
-    return cells[rows.cell]
-
-
-def _fit_line(
-    view: EnsembleView, squares: LeastSquares, direction: str, find_parity: Callable[[ShiftOrder], float]
-) -> ShiftOrder:
-    """One direction, which is fitted to targets; ``find_parity`` says how far along it there is no discrimination."""
+    if goes_along_curve(constraint, direction):
+        return fit_curve(view, Pricing.of(view, placed, selection_sample, constraint, n_jobs))
+    fit = fit_placed(view, placed, n_jobs)
+    target, aim = find_cell_weights(view, placed, constraint, fit, selection_sample, n_jobs)
+    squares = fit(weigh_rows(placed.rows, target))
     score = squares.solve(DAMPING, ITERATIONS)
     most = 0.0 if direction == UP else np.inf  # that may be taken off
     if direction == UP:
@@ -116,13 +94,23 @@ def _fit_line(
         score = squares.solve_within(anything, np.zeros(len(score)), score, DAMPING, UP_ITERATIONS)
     down, up = view.room(SCALE)
     for _ in range(0 if np.isinf(down).all() else ROUNDS):
-        parity = find_parity(ShiftOrder.straight(score))
+        line = ShiftOrder.straight(score)
+        parity = _parity(line, view, placed, constraint, n_jobs) if np.isinf(aim) else aim
         if parity == 0:  # no row can be moved
             break
         # -up_l <= parity * d_l <= down_l, and d_l <= 0 upwards
         high = np.minimum(down / parity, most)
         score = squares.solve_within(-up / parity, high, score, DAMPING, BOUNDED_ITERATIONS)
     return ShiftOrder.straight(score)
+
+
+def goes_along_curve(constraint: Constraint, direction: str) -> bool:
+    """Whether a shift goes along a curve: of two error rates, each of two groups, in any direction.
+
+    That is where curves were compared with lines. Of more groups, what is counted of each is of fewer people.
+    """
+    sides = constraint.family[np.unique(constraint.pairs)]
+    return direction == ANY and constraint.needs_labels and len(sides) == 4 and len(np.unique(sides)) == 2
 
 
 def fit_curve(

@@ -54,7 +54,7 @@ def find_between(low: np.ndarray, high: np.ndarray, end: float, *, n_jobs: int |
     gap = low[1:] > high[:-1]
     between = (high[:-1][gap] + low[1:][gap]) / 2
     last = high[-1:] * 1.01 if np.isinf(end) else (high[-1:][high[-1:] < end] + end) / 2
-    return np.concatenate([[0.0], between[between > 0], last])
+    return np.concatenate([[0.0], between[between > 0], last[np.isfinite(last)]])
 
 
 def find_within(

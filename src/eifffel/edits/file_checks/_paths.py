@@ -81,7 +81,8 @@ def check_shift(order: Any) -> None:
     state = vars(order)
     directions, knots, reach = (state.get(name) for name in ("directions", "knots", "reach"))
     refuse_unless(is_array(directions, "f", 2) and is_array(knots, "f", 2) and is_array(reach, "f", 1), ORDER)
-    refuse_unless(all(np.isfinite(numbers).all() for numbers in (directions, knots, reach)), ORDER)
+    for numbers in (directions, knots, reach):
+        refuse_unless(numbers.dtype == np.float64 and np.isfinite(numbers).all(), ORDER)
     refuse_unless(knots.shape[1] == len(directions) > 0 and len(knots) > 1 and not knots[0].any(), ORDER)
     refuse_unless(len(reach) and reach[0] == 0 and (reach[1:] >= reach[:-1]).all(), ORDER)
     refuse_unless(len(knots) == 2 or reach[-1] <= len(knots) - 1, ORDER)
