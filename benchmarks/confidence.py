@@ -209,7 +209,8 @@ def _run_draw(people: Population, size: int, draw: int, peer: bool) -> Iterator[
         for how, selection in choose(chosen_from):
             if isinstance(order, ShiftOrder):
                 start, pull = _lines(people, path)
-                discrimination, accuracy = people.measure(start > order.positions[selection.step] * pull)
+                prices = order.prices_at(order.reach[[selection.step]])[0]
+                discrimination, accuracy = people.measure(start > prices @ pull)
             else:
                 discrimination, accuracy = path.discrimination[selection.step], path.accuracy[selection.step]
             yield Choice(
@@ -251,7 +252,9 @@ def _lines(people: Population, path: FairnessPath) -> tuple[np.ndarray, np.ndarr
     key = (people.title, path.strategy, "lines")
     if key not in _KEPT:
         assert isinstance(path.order, ShiftOrder)
-        _KEPT[key] = path.order._lines(view_ensemble(path.model), _placed(people, path).index, n_jobs=1)
+        view, index = view_ensemble(path.model), _placed(people, path).index
+        pull = np.stack([view.sum_leaves(index, direction, n_jobs=1) for direction in path.order.directions])
+        _KEPT[key] = view.row_scores(index, n_jobs=1), pull
     return _KEPT[key]
 
 

@@ -120,8 +120,8 @@ def measure(population: Population, path: FairnessPath, step: int) -> tuple[floa
     view, index, whole = keep(population)
     if not isinstance(path.order, ShiftOrder):  # whose edits are the same whatever was drawn
         return float(whole.discrimination[step]), float(whole.accuracy[step])
-    start, pull = path.order._lines(view, index, n_jobs=1)
-    decided = start > path.order.positions[step] * pull
+    pull = np.stack([view.sum_leaves(index, direction, n_jobs=1) for direction in path.order.directions])
+    decided = view.row_scores(index, n_jobs=1) > path.order.prices_at(path.order.reach[[step]])[0] @ pull
     rows = whole.rows_to_check.rows
     favorable = rows.weigh_cells(decided)[None]
     worst = whole.constraint.worst(favorable, rows.weigh_cells())

@@ -259,10 +259,10 @@ class ShiftOrder(EditOrder):
 
     def _segments(self, view: EnsembleView) -> Iterator["Segment"]:
         """The lines between the knots."""
-        known: tuple[EnsembleView, list[Segment]] | None = getattr(self, "_lines", None)
+        known: tuple[EnsembleView, list[Segment]] | None = getattr(self, "_known_segments", None)
         if known is None or known[0] is not view:
             known = view, list(self._find_segments(view))
-            object.__setattr__(self, "_lines", known)  # for the next batch
+            object.__setattr__(self, "_known_segments", known)  # for the next batch
         yield from known[1]
 
     def _find_segments(self, view: EnsembleView) -> Iterator["Segment"]:
