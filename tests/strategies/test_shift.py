@@ -28,6 +28,8 @@ from eifffel.datasets import make_biased_classification
 from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.coding import Coding, Rows
 from eifffel.strategies import ShiftOrder, _shift, _steps, resolve_strategy
+from eifffel.strategies._least_squares import LeastSquares
+from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 
 
 class DrawnSquares:
@@ -45,7 +47,7 @@ class DrawnSquares:
             self.indicators[np.arange(n_rows), self.offset[t] + leaf] = 1
 
     def squares(self, n_jobs=None):
-        return _shift.LeastSquares(self.index, self.offset, self.weight, self.target, n_jobs)
+        return LeastSquares(self.index, self.offset, self.weight, self.target, n_jobs)
 
     def damped(self, damping):
         """The rows of the ordinary least-squares problem that is the damped one."""
@@ -159,7 +161,8 @@ def test_rows_are_counted_the_same_whatever_the_steps_were_made_of():
 
 def test_row_weights_sum_to_the_discrimination():
     rows = Rows(np.array([1, 1, 1, 0], np.uint8), None, np.array([1, 1, 2, 4]), 1)
-    weight = _shift.weigh_rows(rows, parity())
+    cells, _ = find_cell_weights(None, PlacedRows(None, None, rows, ""), parity(), None, None, None)
+    weight = weigh_rows(rows, cells)
     np.testing.assert_allclose(weight, [2, 2, 2, -2])
     chosen = np.array([True, False, True, True])
     rate = 3 / 4 - 4 / 4
@@ -359,9 +362,9 @@ def test_the_direction_is_that_of_the_weighted_rows():
     rows = replace(placed.rows, weight=weight)
     weighted = _shift.order_shift(view, replace(placed, rows=rows), parity())
     target = row_weights(rows)
-    squares = _shift.LeastSquares(placed.index, view.leaf_offset, weight / weight.mean(), target, None)
+    squares = LeastSquares(placed.index, view.leaf_offset, weight / weight.mean(), target, None)
     np.testing.assert_allclose(weighted.score, squares.solve(_shift.DAMPING, _shift.ITERATIONS))
-    unweighted = _shift.LeastSquares(placed.index, view.leaf_offset, np.ones(3000), target, None)
+    unweighted = LeastSquares(placed.index, view.leaf_offset, np.ones(3000), target, None)
     assert np.abs(weighted.score - unweighted.solve(_shift.DAMPING, _shift.ITERATIONS)).max() > 1e-3
 
 

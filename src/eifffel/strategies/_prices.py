@@ -24,7 +24,7 @@ N_BOUNDS = 25
 # How often, for each, what the prices bring about is counted and corrected, and how much of a correction is made.
 CORRECTIONS, STEP = 3, 0.5
 # How smooth the step at the cut-off is taken to be: less the second time.
-SHARPNESS = (0.02, 0.005)
+SMOOTHING = (0.02, 0.005)
 # Prices are found with at most so many rows; what they bring about is counted with all.
 MOST_PRICED = 20_000
 # How often prices are moved in one search.
@@ -208,7 +208,7 @@ class PricedRows:
         return self.margin[part], self.likeness[part] * self._unit, share * (self.share.sum() / share.sum())
 
     def find_prices(
-        self, bound: float, excess: np.ndarray, prices: np.ndarray, sharpness: Sequence[float] = SHARPNESS
+        self, bound: float, excess: np.ndarray, prices: np.ndarray, sharpness: Sequence[float] = SMOOTHING
     ) -> np.ndarray:
         """The best prices for a bound, given how much each difference exceeds what is expected, from some ``prices``.
 
@@ -274,7 +274,7 @@ def find_knots(people: PricedRows, *, trust: np.ndarray | float = 1.0, sweep: fl
         knots += _lower(people, knots[-1], upper, bound, trust, MOST_HALVED)
     prices = [knot.prices for knot in knots]
     for away in _go_around(people.n_prices, sweep):
-        prices.append(people.find_prices(0.0, knots[-1].excess + away * people.errors, prices[-1], SHARPNESS[-1:]))
+        prices.append(people.find_prices(0.0, knots[-1].excess + away * people.errors, prices[-1], SMOOTHING[-1:]))
     return np.array(prices)
 
 
