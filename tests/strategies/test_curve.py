@@ -241,3 +241,13 @@ def test_a_line_along_which_hardly_anything_moves():
     rows = place(view, X, y, s)
     order = ShiftOrder.straight(np.full(view.n_leaves, 1e-25)).on_rows(view, rows)
     check_steps(view, order, rows, X, range(0, order.n_steps + 1, 5))
+
+
+def test_an_order_holds_no_model_after_it_was_replayed():
+    X, y, s = people(100, 1)
+    view = view_ensemble(MODELS["boosting"].fit(X, y))
+    rows = place(view, X, y, s)
+    order = draw_curve(np.random.RandomState(0), view, 2, 4).on_rows(view, rows)
+    order.replay(view, rows, n_jobs=1, verbose=0)
+    held = {name for name, value in vars(order).items() if value is not None}
+    assert held == {"directions", "knots", "reach"}, "or it could not be stored"

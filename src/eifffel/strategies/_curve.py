@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -259,10 +260,10 @@ class ShiftOrder(EditOrder):
 
     def _segments(self, view: EnsembleView) -> Iterator["Segment"]:
         """The lines between the knots."""
-        known: tuple[EnsembleView, list[Segment]] | None = getattr(self, "_known_segments", None)
-        if known is None or known[0] is not view:
-            known = view, list(self._find_segments(view))
-            object.__setattr__(self, "_known_segments", known)  # for the next batch
+        known = _SEGMENTS.get(self)
+        if known is None or known[0]() is not view:
+            known = ref(view), list(self._find_segments(view))
+            _SEGMENTS[self] = known
         yield from known[1]
 
     def _find_segments(self, view: EnsembleView) -> Iterator["Segment"]:
@@ -300,6 +301,11 @@ class ShiftOrder(EditOrder):
             ties = of_rows((tie_rounding + at_ties, more), some)
             inner = tuple(step + (first - 1) for step in find_within(reach, start[some], pull[some], *ties))
             yield RowsOnLine(rows, start, pull, first, stop, begin, end, some, inner)
+
+
+# The segments of orders, with the view that they were found for: batches of rows follow each other. Beside the orders,
+# which are stored, and hold no models.
+_SEGMENTS: WeakKeyDictionary[ShiftOrder, tuple[ref[EnsembleView], list["Segment"]]] = WeakKeyDictionary()
 
 
 class RowLines(NamedTuple):
