@@ -253,6 +253,85 @@ def test_xgboost_with_numbers_of_categories():
         check_leaves(view, probe(view, rows))
 
 
+WORDS = ["a", "b", "c", "d", "e", "f"]
+
+
+def frame_of_words(known=WORDS):
+    pandas = pytest.importorskip("pandas")
+    words = np.array(WORDS, dtype=object)[np.random.RandomState(4).randint(0, 6, len(y))]
+    words[np.random.RandomState(5).rand(len(y)) < 0.1] = np.nan
+    number = np.random.RandomState(6).randint(0, 4, len(y)) * 10
+    frame = pandas.DataFrame(
+        {"p": HOLES[:, 0], "word": pandas.Categorical(words), "number": pandas.Categorical(number)}
+    )
+    return frame.assign(word=frame["word"].cat.set_categories(known))
+
+
+@pytest.mark.parametrize("one_by_one", [1, 20])
+@pytest.mark.parametrize("missing", [np.nan, 2.0])
+def test_xgboost_with_frames_of_categories(one_by_one, missing):
+    xgboost = pytest.importorskip("xgboost")
+    frame = frame_of_words()
+    # Words and numbers on which the label depends in no order.
+    target = frame["word"].isin(["b", "e", "f"]).to_numpy() ^ frame["number"].isin([10, 30]).to_numpy() ^ (y > 0)
+    model = xgboost.XGBClassifier(
+        n_estimators=12, enable_categorical=True, tree_method="hist", max_cat_to_onehot=one_by_one, missing=missing,
+        n_jobs=1,
+    ).fit(frame, target.astype(int))  # fmt: skip
+    for view in (view_ensemble(model), view_ensemble(model.get_booster())):
+        assert len(np.unique(view.table.feature[view.table.by_category])) == 2
+        check_leaves(view, frame)
+        for known in (WORDS[::-1], list("fab"), ["e"]):
+            # Other than in training: XGBoost 3.1 and later know words again, earlier ones their places.
+            check_leaves(view, frame_of_words(known))
+        check_leaves(view, frame.assign(word=frame["word"].where(frame["word"].isna())))
+    # What XGBoost refuses is refused in its words.
+    unseen = frame_of_words([*WORDS, "g"])
+    try:
+        expected = view._library_leaves(unseen, n_jobs=1, verbose=0)
+    except xgboost.core.XGBoostError:
+        with pytest.raises(xgboost.core.XGBoostError, match="Found a category not in the training set"):
+            view.apply(unseen)
+    else:
+        np.testing.assert_array_equal(view.apply(unseen), expected)
+
+
+def test_xgboost_with_words_beyond_ascii_and_frames_of_polars():
+    xgboost, pandas = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    frame = frame_of_words()
+    model = xgboost.XGBClassifier(n_estimators=12, enable_categorical=True, tree_method="hist", n_jobs=1)
+    words = frame["word"].cat.rename_categories({"b": "ä"})
+    view = view_ensemble(model.fit(frame.assign(word=words), y))
+    check = check_leaves if view._known_categories == [None] * 3 else check_by_library
+    check(view, frame.assign(word=words))
+    given = polars.DataFrame(
+        {
+            "p": HOLES[:, 0],
+            "word": polars.Series(list(frame["word"].astype(object).where(frame["word"].notna(), None))).cast(
+                polars.Enum(WORDS)
+            ),
+            "whole": polars.Series([None, 3, *range(len(y) - 2)], dtype=polars.Int16),
+            "flag": y > 0,
+        }
+    )
+    try:
+        model = xgboost.XGBClassifier(n_estimators=12, enable_categorical=True, n_jobs=1)
+        model.fit(given, frame["word"].isin(["b", "e"]).astype(int))
+    except (ImportError, TypeError, ValueError, xgboost.core.XGBoostError) as error:
+        pytest.skip(f"this XGBoost takes no categories of this polars: {error}")
+    view = view_ensemble(model)
+    assert view.table.by_category.any()
+    check_leaves(view, given)
+    check_leaves(view, given.with_columns(word=given["word"].cast(polars.String).cast(polars.Categorical)))
+    check_leaves(view, given.with_columns(word=polars.lit(None, polars.Enum(WORDS))))
+    view = view_ensemble(
+        xgboost.XGBClassifier(n_estimators=12, n_jobs=1).fit(pandas.DataFrame(X, columns=list("abcde")), y)
+    )
+    check_leaves(view, polars.DataFrame(dict(zip("abcde", X.T, strict=True))))
+
+
 @pytest.fixture
 def light():
     lightgbm = pytest.importorskip("lightgbm")
@@ -324,15 +403,52 @@ def test_catboost_compares_float32_with_borders(policy, mode):
         check_leaves(view, frame)
 
 
-def test_catboost_places_rows_by_its_counters_of_categories_itself():
+def catboost_of(rows, cat_features, **params):
     catboost = pytest.importorskip("catboost")
-    rows = np.column_stack([X.astype(object), np.where(X[:, 0] > 0, "a", "b")])
-    model = catboost.CatBoostClassifier(
-        iterations=4, depth=3, cat_features=[5], thread_count=1, verbose=False, allow_writing_files=False
-    ).fit(rows, y)
+    settings = {"iterations": 12, "depth": 4, "thread_count": 1, "verbose": False, "allow_writing_files": False}
+    return catboost.CatBoostClassifier(**settings, random_seed=0, cat_features=cat_features, **params).fit(rows, y)
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+def test_catboost_with_categories_one_against_the_others(policy):
+    pandas = pytest.importorskip("pandas")
+    random = np.random.RandomState(4)
+    towns = np.array(["Rome", "Köln", "Oslo", "", "nan"], dtype=object)[random.randint(0, 5, len(y))]
+    frame = pandas.DataFrame({"p": HOLES[:, 0], "town": towns, "street": random.randint(-2, 5, len(y)), "q": X[:, 4]})
+    frame["kind"] = pandas.Categorical(np.where(random.rand(len(y)) < 0.5, "a", "b"))
+    target = (towns == "Rome") ^ (frame["street"] == 2)
+    model = catboost_of(
+        frame, ["town", "street", "kind"], one_hot_max_size=20, grow_policy=policy, nan_mode="Min"
+    )  # which y alone would seldom split by
+    model.fit(frame, target.astype(int))
     view = view_ensemble(model)
+    assert len(np.unique(view.table.feature[view.table.by_category])) > 1
+    assert (view.table.inner & ~view.table.by_category).any()
+    check_leaves(view, frame)
+    # Others than those of training, in another order, as other types, and as a plain array.
+    other = frame.assign(town=random.permutation([*towns[:-2], "Bergen", "rome"]), street=random.randint(-9, 9, len(y)))
+    check_leaves(view, other)
+    check_leaves(view, other.astype({"town": "category", "street": "category", "p": np.float32}))
+    check_leaves(view, other.astype({"street": str}))
+    check_leaves(view, other.to_numpy())
+    check_leaves(view, other.iloc[:1])
+    polars = pytest.importorskip("polars")
+    given = polars.DataFrame({name: list(other[name]) for name in other})
+    try:
+        model.predict(given)
+    except Exception as error:
+        pytest.skip(f"this CatBoost takes no frames of this polars: {error}")
+    check_leaves(view, given)
+    # Words and numbers that are equal, or look it, are CatBoost's to tell apart.
+    check_by_library(view, other.assign(street=[*other["street"][:-2].astype(object), "2", 2]))
+    check_by_library(view, other.assign(p=[*other["p"][:-1].astype(object), "1.5"]))
+
+
+def test_catboost_places_rows_by_its_counters_of_categories_itself():
+    rows = np.column_stack([X.astype(object), np.array(["a", "b", "c"])[X[:, 1].astype(int) % 3]])
+    view = view_ensemble(catboost_of(rows, [5], one_hot_max_size=1))
     assert view.table is None
-    assert view.apply(view.check_rows(rows)).shape == (4, len(y))
+    check_by_library(view, rows)
 
 
 def test_histograms_with_frames_of_categories():
@@ -348,6 +464,27 @@ def test_histograms_with_frames_of_categories():
         rows = frame.assign(kind=pandas.Series(pandas.Categorical(words)).cat.set_categories(categories))
         checked = view.check_rows(rows)
         np.testing.assert_array_equal(view.apply(checked), view._library_leaves(checked, n_jobs=1, verbose=0))
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
+def test_frames_of_polars(name):
+    polars = pytest.importorskip("polars")
+    if name not in BOOSTED:
+        pytest.skip(f"{name} is not installed")
+    whole = np.random.RandomState(4).randint(-300, 300, len(y))
+    given = polars.DataFrame(
+        {"p": HOLES[:, 0], "q": X[:, 4].astype(np.float32), "n": whole, "huge": whole * 2**33, "flag": y > 0}
+    ).with_columns(p=polars.col("p").fill_nan(None))
+    try:
+        model = BOOSTED[name](given, (whole % 7 > 2).astype(int))
+        model.predict(given)
+    except Exception as error:
+        pytest.skip(f"this {name} takes no frames of this polars: {error}")
+    view = view_ensemble(model)
+    if name == "catboost":  # which rounds whole numbers of many digits itself
+        check_by_library(view, given)
+        given = given.with_columns(huge=polars.col("huge").cast(polars.Float64))
+    check_leaves(view, given)
 
 
 # Where a table or a library's rows are not what they seem, the library is asked.

@@ -5,15 +5,21 @@ import io
 import json
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from eifffel._utils.parallel import all_threads
 from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._treewise import apply_blocks, cast_rows, leaf_nodes
+from eifffel.ensembles._numbers import cast_rows, column_kinds, number_values
+from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.exceptions import UnsupportedModelError
@@ -92,35 +98,61 @@ class CatBoostView(BoostedView):
         self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost says about such rows
         return X
 
-    def _read_table(self) -> TreeTable | None:
-        model = self.model
-        if len(model.get_cat_feature_indices()) or len(model.get_embedding_feature_indices()):
-            return None
+    def _read_document(self) -> dict[str, Any]:
+        """The model as CatBoost writes it to JSON."""
         with TemporaryDirectory() as folder:
-            model.save_model(f"{folder}/model.json", format="json")
-            document = json.loads(Path(f"{folder}/model.json").read_text(encoding="utf-8"))
-        own = document["features_info"]["float_features"]
-        flat = np.array([feature["flat_feature_index"] for feature in own])
-        # Missing values are below all others, and never go right, or above all.
-        below = np.array([feature["nan_value_treatment"] != "AsTrue" for feature in own])
+            self.model.save_model(f"{folder}/model.json", format="json")
+            document: dict[str, Any] = json.loads(Path(f"{folder}/model.json").read_text(encoding="utf-8"))
+        return document
+
+    def _read_table(self) -> TreeTable | None:
+        if len(self.model.get_embedding_feature_indices()):
+            return None
+        document, columns = self._read_document(), self._columns
         oblivious = "oblivious_trees" in document
         read, grown = (_read_oblivious, "oblivious_trees") if oblivious else (_read_nested, "trees")
-        trees = list(map(read, document[grown]))
-        offset = np.concatenate([[0], np.cumsum([len(left) for left, *_ in trees])])
-        left, right, feature, border, value = (np.concatenate(part) for part in zip(*trees, strict=True))
-        if not np.allclose(value[left < 0], model.get_leaf_values()):  # of one read from JSON, numbered otherwise
+        given = document[grown]
+        trees = [nodes for nodes in (read(tree, columns) for tree in given) if nodes is not None]
+        if len(trees) < len(given):
+            return None
+        offset = np.concatenate([[0], np.cumsum([len(tree.left) for tree in trees])])
+        nodes = Nodes._make(np.concatenate(part) for part in zip(*trees, strict=True))
+        # Of a model read from JSON, leaves are numbered otherwise.
+        if not np.allclose(nodes.value[nodes.left < 0], self.model.get_leaf_values()):
             return None
         return TreeTable(
             offset=offset,
-            left=left,
-            right=right,
-            feature=flat[feature],
-            threshold=border.astype(np.float32),
-            missing_left=below[feature],
-            leaf=count_up_leaves(offset, left < 0),
+            left=nodes.left,
+            right=nodes.right,
+            feature=nodes.feature,
+            threshold=nodes.border.astype(np.float32),
+            missing_left=nodes.missing_left,
+            leaf=count_up_leaves(offset, nodes.left < 0),
             seen_as=np.float32,
+            category_set=nodes.category_set,
+            categories=list(np.arange(columns.n_splits)[:, None]),
+            others_left=True,  # the one that a split names goes right
             oblivious=oblivious,
         )
+
+    @cached_property
+    def _columns(self) -> "SplitColumns":
+        return SplitColumns.of(self._read_document()["features_info"])
+
+    @cached_property
+    def _namer(self) -> Any:
+        """A model of one tree for each category that a split names, whose second leaf is that of the category.
+
+        It tells which words these are, of which models keep hashes.
+        """
+        document = self._read_document()
+        document.pop("trees", None)
+        document["oblivious_trees"] = [
+            {"splits": [split], "leaf_values": [0, 1], "leaf_weights": [1, 1]} for split in self._columns.by_category()
+        ]
+        with TemporaryDirectory() as folder:
+            Path(f"{folder}/model.json").write_text(json.dumps(document), encoding="utf-8")
+            return import_module("catboost").CatBoost().load_model(f"{folder}/model.json", format="json")
 
     def _values(self, rows: Any) -> np.ndarray | None:
         own = self.model.feature_names_
@@ -129,11 +161,36 @@ class CatBoostView(BoostedView):
             list(map(str, range(len(own)))),
         ):
             return None  # it finds its columns by their names
-        values = cast_rows(rows, np.float32)
-        whole = {kind.kind for kind in getattr(rows, "dtypes", [getattr(rows, "dtype", np.dtype(int))])} & set("iu")
-        if values is not None and whole and (np.abs(values) >= EXACT).any():
+        columns, numbers = self._columns, rows
+        if columns.place and isinstance(rows, np.ndarray) and rows.dtype == object:
+            numbers = import_module("pandas").DataFrame(rows).infer_objects()
+        kinds = column_kinds(numbers)
+        if columns.place and len(kinds) != len(own):
+            return None
+        values = cast_rows(numbers, np.float32, leaving=columns.place)
+        if values is None:
+            return None
+        for column, place in enumerate(columns.place):
+            code = self._code_categories(rows, column, place)
+            if code is None:
+                return None
+            values[:, place] = code
+        whole = [place for place, kind in enumerate(kinds) if kind in "iu"] if kinds else slice(None)
+        if (np.abs(values[:, whole]) >= EXACT).any():
             return None  # versions round whole numbers of many digits in several ways
         return values
+
+    def _code_categories(self, rows: Any, column: int, place: int) -> np.ndarray | None:
+        """Of a column of categories, the number that splits have for each row; of others one that none has."""
+        splits = np.flatnonzero(self._columns.column_of_split == column)
+        if not len(splits):
+            return np.zeros(_num_samples(rows))
+        numbered = number_values(rows, place)
+        if numbered is None:
+            return None
+        codes, one_of_each = numbered
+        is_named = self._namer.calc_leaf_indexes(_safe_indexing(rows, one_of_each))[:, splits]
+        return np.where(is_named.any(axis=1), splits[is_named.argmax(axis=1)], self._columns.n_splits)[codes]
 
     def _library_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray:
         return apply_blocks(self, self.model.calc_leaf_indexes, rows, verbose=verbose)
@@ -183,43 +240,124 @@ class CatBoostView(BoostedView):
         return model
 
 
-Splits = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+@dataclass(frozen=True, eq=False)
+class SplitColumns:
+    """What splits say of columns, in the numbers that CatBoost has for those of numbers and those of categories.
+
+    Attributes
+    ----------
+    flat : ndarray
+        The place among all columns of each column of numbers.
+    missing_left : ndarray of bools
+        Whether missing values of these are below all others; else they are above all.
+    n_borders : int
+        The splits by borders, which CatBoost counts before those by category.
+    place : list of ints
+        The place among all columns of each column of categories.
+    hashes : list of lists of ints
+        The categories of these that splits name.
+    """
+
+    flat: np.ndarray
+    missing_left: np.ndarray
+    n_borders: int
+    place: list[int]
+    hashes: list[list[int]]
+
+    @classmethod
+    def of(cls, info: dict[str, Any]) -> "SplitColumns":
+        """Read them from the ``features_info`` of a model."""
+        numbers, categories = info.get("float_features", []), info.get("categorical_features", [])
+        return cls(
+            flat=np.array([column["flat_feature_index"] for column in numbers], np.int64),
+            missing_left=np.array([column["nan_value_treatment"] != "AsTrue" for column in numbers], bool),
+            n_borders=sum(len(column["borders"]) for column in numbers),
+            place=[column["flat_feature_index"] for column in categories],
+            hashes=[column.get("values", []) for column in categories],
+        )
+
+    @property
+    def column_of_split(self) -> np.ndarray:
+        """The column of each split by category, among those of categories."""
+        return np.repeat(np.arange(len(self.hashes)), [len(own) for own in self.hashes])
+
+    @property
+    def n_splits(self) -> int:
+        """How many splits by category there are."""
+        return len(self.column_of_split)
+
+    def by_category(self) -> list[dict[str, Any]]:
+        """The splits by category, as CatBoost's JSON has them."""
+        named = [(column, value) for column, own in enumerate(self.hashes) for value in own]
+        return [
+            {"split_type": "OneHotFeature", "cat_feature_index": column, "value": value, "split_index": k}
+            for k, (column, value) in enumerate(named, self.n_borders)
+        ]
+
+    def read(self, split: dict[str, Any]) -> tuple[int, float, bool, int] | None:
+        """The column of a split, its border, whether missing values go left, and its number among those by category.
+
+        ``None`` for a split by counters of categories.
+        """
+        if split["split_type"] == "FloatFeature":
+            column = split["float_feature_index"]
+            return self.flat[column], split["border"], self.missing_left[column], -1
+        if split["split_type"] == "OneHotFeature":
+            return self.place[split["cat_feature_index"]], 0.0, False, split["split_index"] - self.n_borders
+        return None
 
 
-def _read_oblivious(tree: dict[str, Any]) -> Splits:
-    """A tree that asks the same of all rows at a level, as nodes: children, feature, border and value of each."""
-    splits = tree.get("splits") or []
+class Nodes(NamedTuple):
+    """The nodes of a tree: children, and what splits ask and leaves hold."""
+
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    border: np.ndarray
+    missing_left: np.ndarray
+    category_set: np.ndarray
+    value: np.ndarray
+
+
+NO_SPLIT = (0, 0.0, False, -1)
+
+
+def _read_oblivious(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None:
+    """A tree that asks the same of all rows at a level; ``None`` if it has splits that are no numbers of rows."""
+    # The last split of the list is the highest bit of the number of a leaf, and asked first here.
+    given = tree.get("splits") or []
+    splits = [split for split in map(columns.read, reversed(given)) if split is not None]
+    if len(splits) < len(given):
+        return None
     n_splits = 2 ** len(splits) - 1
     node = np.arange(2 * n_splits + 1)
     left = np.where(node < n_splits, 2 * node + 1, -1)
-    # The last split of the list is the highest bit of the number of a leaf, and asked first here.
     level = np.log2(node + 1).astype(np.int64)
-    feature, border = (
-        np.array([*(split[name] for split in reversed(splits)), 0])[level] for name in ("float_feature_index", "border")
-    )
+    asked = [np.array(part)[level] for part in zip(*splits, NO_SPLIT, strict=True)]
     value = np.concatenate([np.zeros(n_splits), tree["leaf_values"]])
-    return left, np.where(left < 0, -1, left + 1), feature, border, value
+    return Nodes._make([left, np.where(left < 0, -1, left + 1), *asked, value])
 
 
-def _read_nested(tree: dict[str, Any]) -> Splits:
+def _read_nested(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None:
     """A tree of nodes in nodes, as `_read_oblivious` gives one, with its leaves in the order of their numbers.
 
     CatBoost numbers them from left to right, but for one whose sibling is a split: it comes before all that are below.
     """
-    nodes: list[list[Any]] = []  # children, feature, border and value
+    nodes: list[list[Any]] = []  # as `Nodes` has them
     pending: list[tuple[dict[str, Any], int, int]] = [(tree, 0, 0)]
     while pending:
         node, parent, side = pending.pop()
         if nodes:
             nodes[parent][side] = len(nodes)
-        split = node.get("split")
-        if split is None:
-            nodes.append([-1, -1, 0, 0.0, node["value"]])
+        if "split" not in node:
+            nodes.append([-1, -1, *NO_SPLIT, node["value"]])
             continue
+        split = columns.read(node["split"])
+        if split is None:
+            return None
         children = [(node[name], len(nodes), k) for k, name in enumerate(("left", "right"))]
         if "split" in node["left"] and "split" not in node["right"]:
             children.reverse()
-        nodes.append([0, 0, split["float_feature_index"], split["border"], 0.0])
+        nodes.append([0, 0, *split, 0.0])
         pending += reversed(children)
-    left, right, feature, border, value = map(np.array, zip(*nodes, strict=True))
-    return left, right, feature, border, value
+    return Nodes._make(map(np.array, zip(*nodes, strict=True)))

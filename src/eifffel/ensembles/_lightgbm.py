@@ -10,7 +10,8 @@ from sklearn.utils import _safe_indexing
 
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
-from eifffel.ensembles._treewise import cast_rows, leaf_nodes
+from eifffel.ensembles._numbers import CATEGORY, cast_rows, column_kinds, own_categories, own_codes, recode
+from eifffel.ensembles._treewise import leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.ensembles.trees import TreeTable
 
@@ -185,36 +186,21 @@ class LightGBMView(BoosterView):
         return first, sets
 
     def _values(self, rows: Any) -> np.ndarray | None:
-        rows = self._code_categories(rows)
-        if not hasattr(rows, "iloc") and getattr(rows, "dtype", None) not in (np.float32, np.float64):
+        if isinstance(rows, list | np.ndarray) and getattr(rows, "dtype", None) not in (np.float32, np.float64):
             rows = cast_rows(rows, np.float32)  # LightGBM's own way with other arrays, and with lists
-        values = cast_rows(rows, np.float64)
+        known = self._booster.pandas_categorical if hasattr(rows, "iloc") else None
+        of_words = [place for place, kind in enumerate(column_kinds(rows)) if kind == CATEGORY] if known else []
+        values = cast_rows(rows, np.float64, leaving=of_words)
+        if values is None:
+            return None
+        for place, categories in zip(of_words, known or (), strict=False):
+            values[:, place] = recode(own_codes(rows, place), own_categories(rows, place), categories)
         by_category = [] if self._traversal is None else [column.feature for column in self._traversal.categories]
-        if values is None or not by_category:
-            return values
-        values = values.copy()
-        # Categories are cut off at the point before it is looked whether they are below 0.
-        values[:, by_category] = np.trunc(values[:, by_category])
+        if by_category:
+            # Categories are cut off at the point before it is looked whether they are below 0.
+            values = values.copy()
+            values[:, by_category] = np.trunc(values[:, by_category])
         return values
-
-    def _code_categories(self, rows: Any) -> Any:
-        """Frames of pandas with categories as their places among those of training."""
-        if not hasattr(rows, "iloc") or not self._booster.pandas_categorical:
-            return rows
-        known = iter(self._booster.pandas_categorical)
-        columns = {}
-        for place, kind in enumerate(rows.dtypes):
-            if str(kind) == "category":
-                column, categories = rows.iloc[:, place], next(known)
-                if list(column.cat.categories) != list(categories):
-                    column = column.cat.set_categories(categories)
-                columns[place] = column.cat.codes.replace(-1, np.nan)
-        if not columns:
-            return rows
-        rows = rows.copy(deep=False)
-        for place, codes in columns.items():
-            rows.isetitem(place, codes)
-        return rows
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, raw_score=True)

@@ -132,7 +132,7 @@ class Traversal:
     def of(cls, table: TreeTable) -> "Traversal | None":
         """Compile a table; ``None`` if it has more columns and nodes than fit into 64 bits together."""
         thresholds, column, cut = _cut_thresholds(table)
-        if table.oblivious:
+        if table.oblivious and not table.by_category.any():
             trees: Nodes | Levels | None = _find_levels(table, column, cut)
             categories: tuple[CategoryCodes, ...] = ()
         else:

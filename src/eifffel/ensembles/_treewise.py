@@ -97,27 +97,6 @@ def dense(rows: Any) -> np.ndarray | None:
     return None if scipy.sparse.issparse(rows) else rows
 
 
-def cast_rows(X: Any, kind: type[np.floating]) -> np.ndarray | None:
-    """Rows as an array of this type, as a library casts it; ``None`` if they are no numbers of NumPy's.
-
-    Frames of pandas are cast column by column.
-    """
-    if isinstance(X, list):
-        try:
-            X = np.asarray(X)
-        except ValueError:  # not rows of as many numbers each, of which libraries have words of their own
-            return None
-    types, is_frame = getattr(X, "dtypes", None), hasattr(X, "iloc")
-    if not is_frame:
-        if not isinstance(X, np.ndarray) or isinstance(X, np.ma.MaskedArray) or X.ndim != 2:
-            return None
-        types = [X.dtype]
-    if types is None or not all(isinstance(own, np.dtype) and own.kind in "buif" and own.isnative for own in types):
-        return None
-    with np.errstate(over="ignore"):  # infinite, which libraries take or refuse
-        return X.to_numpy(kind) if is_frame else np.asarray(X).astype(kind, copy=False)
-
-
 def gather_leaves(view: EnsembleView, of_nodes: Sequence[np.ndarray]) -> np.ndarray:
     """Of something that every node of each tree has, what the leaves have, one after another."""
     offset, node = view.leaf_offset, view.leaf_node

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from functools import cached_property
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.ensembles._boosted import constrains
 from eifffel.ensembles._boosters import MONOTONE, BoosterView, refuse_if, refuse_objective
 from eifffel.ensembles._monotone import LeafBoxes, find_ordered
-from eifffel.ensembles._treewise import cast_rows, leaf_nodes
+from eifffel.ensembles._numbers import CATEGORY, cast_rows, column_kinds, own_categories, own_codes, recode
+from eifffel.ensembles._treewise import leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.ensembles.trees import TreeTable, count_up_leaves
 from eifffel.kernels import leaf_kernels
@@ -71,6 +73,7 @@ class XGBoostView(BoosterView):
         self._takes_off_bias = not self._is_bare and learner["gradient_booster"]["name"] == "dart"
         self.raw_bias = _bias_of(document)
         self._splits_read = self._read_splits(trees)
+        self._known_categories = self._read_categories(learner)
         self._first_hessians = np.asarray(trees[0]["sum_hessian"], np.float64)
 
     @staticmethod
@@ -255,16 +258,41 @@ class XGBoostView(BoosterView):
         )
 
     def _values(self, rows: Any) -> np.ndarray | None:
-        values = cast_rows(rows, np.float32)
+        by_category = [place for place, kind in enumerate(column_kinds(rows)) if kind == CATEGORY]
+        values = cast_rows(rows, np.float32, leaving=by_category)
         if values is None or values.shape[1] != self._booster.num_features():  # columns that are not there are missing
             return None
+        for place in by_category:
+            values[:, place] = own_codes(rows, place)
         missing = getattr(self.model, "missing", None)
         if missing is not None and not np.isnan(missing):
+            if by_category and not hasattr(rows, "iloc"):  # then it matters which numbers a frame has for its words
+                return None
             with np.errstate(over="ignore"):
                 values = np.where(values == np.float32(missing), np.float32(np.nan), values)
+        for place in by_category:
+            known, own = self._known_categories[place], own_categories(rows, place)
+            if known is not None and all(map(_is_plain, own)):
+                values[:, place] = recode(values[:, place], own, known)
+            elif known is not None or not hasattr(rows, "iloc"):
+                return None
         if np.isinf(values).any():
             self._matrix(rows)  # raises what XGBoost says about such rows
         return values
+
+    def _read_categories(self, learner: dict[str, Any]) -> list[list[Any] | None]:
+        """What each column was trained on, of frames with categories; ``None`` where numbers stand as they are.
+
+        XGBoost 3.1 and later keep them.
+        """
+        found: list[list[Any] | None] = []
+        for own in _gbtree(learner)["model"].get("cats", {}).get("enc", []):
+            values = own["values"]
+            if "offsets" in own:  # words, whose bytes stand one after another
+                text = bytes(value % 256 for value in values)
+                values = [text[begin:end].decode("ascii", "replace") for begin, end in pairwise(own["offsets"])]
+            found.append(values or None)
+        return found or [None] * self._booster.num_features()
 
     def _model_score(self, X: Any) -> np.ndarray:
         return self._predict(X, output_margin=True)
@@ -294,6 +322,11 @@ class XGBoostView(BoosterView):
             for leaf in range(self.leaf_offset[t], self.leaf_offset[t + 1]):
                 tree["split_conditions"][self.leaf_node[leaf]] = stored[leaf]
         return json.dumps(document, ensure_ascii=False).encode()
+
+
+def _is_plain(category: Any) -> bool:
+    """Whether XGBoost keeps a category as it is: of letters beyond ASCII it cuts the bytes where letters end."""
+    return category.isascii() if isinstance(category, str) else isinstance(category, int | np.integer)
 
 
 def _gbtree(learner: dict[str, Any]) -> dict[str, Any]:

@@ -95,13 +95,14 @@ def read_ensemble(model: Any) -> tuple[Ensemble, np.ndarray]:
 def _read_trees(view: EnsembleView, value: np.ndarray) -> list[Tree]:
     """The trees of a view, of which ``value`` is what counts of the leaves, a row for each."""
     table = view.table
-    if table is None and not len(getattr(view.model, "get_cat_feature_indices", list)()):
+    has_categories = len(getattr(view.model, "get_cat_feature_indices", list)()) > 0
+    if table is None and not has_categories:
         raise UnsupportedModelError(
             f"the splits of this {type(view.model).__name__} cannot be read: of LightGBM, those of a model whose "
             "training was continued with other settings of missing values or categories; of CatBoost, those of trees "
             "that are not symmetric and were read from JSON, so read it from a .cbm file"
         )
-    if table is None or table.by_category.any():
+    if table is None or has_categories or table.by_category.any():
         raise UnsupportedModelError(
             f"this {type(view.model).__name__} splits on categories by itself, and the numbers that stand for them are "
             "in its library; an ONNX file would take those numbers, not the categories. Train it in a Pipeline that "
