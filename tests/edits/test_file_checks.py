@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+import warnings
 import zipfile
 from dataclasses import replace
 from functools import cached_property
@@ -85,6 +86,16 @@ def unmet():
     return clf
 
 
+def raised():
+    """A classifier that errs more about a group, and no less about the other, and says so."""
+    clf = EiFFFeLClassifier(FOREST, constraint="equal_opportunity", epsilon=0.02, strategy="tree", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf.fit(X, y, sensitive_features=s)
+    assert clf.selection_.raised_errors
+    return clf
+
+
 def put(**attributes):
     """What puts attributes into an object, also into one that is frozen."""
     return lambda item: vars(item).update(attributes)
@@ -156,6 +167,9 @@ CASES = {
     "rows of nobody": (unmet, into("selection_.shortfall", put(rows_needed={"nobody": 10}))),
     "steps before the first": (unmet, into("selection_.shortfall", put(steps=(-1, 0)))),
     "nobody who is no name": (unmet, into("selection_.shortfall", put(absent=(7,)))),
+    "errors in words": (raised, into("selection_.raised_errors.0", put(before="many"))),
+    "errors about nobody": (raised, into("selection_.raised_errors.0", put(group=7))),
+    "errors that are numbers": (raised, into("selection_", put(raised_errors=(0.1,)))),
     "a shift that goes nowhere": (shift, into("order.reach", add(0, np.nan))),
     "a shift at prices of other directions": (shift, into("order", put(knots=np.zeros((2, 2))))),
     "a shift in other numbers": (shift, into("order", put(knots=np.zeros((2, 1), np.float32)))),

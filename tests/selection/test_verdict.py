@@ -284,6 +284,7 @@ FACTS = PublicFacts(
     ratio_between=("m", "f"),
     accuracy=0.8,
     accuracy_before=None,
+    raised_errors=(),
     constant_accuracy=0.6,
     changed=None,
     choice=None,

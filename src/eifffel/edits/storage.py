@@ -55,6 +55,7 @@ TRUSTED_TYPES = (
     "eifffel.leaves.counting.LeafCounts",
     "eifffel.path.FairnessPath",
     "eifffel.selection.counts.PathCounts",
+    "eifffel.selection.raised_errors.RaisedError",
     "eifffel.selection.selection.Selection",
     "eifffel.selection.shortfall.Shortfall",
     "eifffel.aware_trees.DiscriminationAwareForestClassifier",

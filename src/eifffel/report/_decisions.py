@@ -33,6 +33,7 @@ from eifffel.rows.groups import INTERSECTION, Groups
 from eifffel.rows.small_counts import FEWEST, people
 from eifffel.selection.counts import PathCounts
 from eifffel.selection.public_counts import PublicCounts, find_public_counts
+from eifffel.selection.raised_errors import RaisedError
 
 # Groups of fewer rows, or of a smaller share, are marked: their rates say little.
 SMALL_ROWS = 30
@@ -159,6 +160,7 @@ def describe_decided(
             before=None if decided.before is None else measure_outcome(public, 0, groups),
             after=measure_outcome(public, 1, groups),
             constant_accuracy=None if labels is None else number(labels.max() / labels.sum()),
+            raised_errors=_find_raised_errors(decided, public),
         ),
         impact=measure_impact(
             groups,
@@ -174,6 +176,17 @@ def describe_decided(
         about=about,
         limits=list_limits(asked.name, edited=decided.before is not None),
     )
+
+
+def _find_raised_errors(decided: Decided, public: PublicCounts) -> tuple[RaisedError, ...]:
+    """About whom decisions err more often than before the edit, and no less about others; of those of whom it is shown.
+
+    Step 0 of the counts is before it, where there was one.
+    """
+    if public.compared is None or decided.before is None:
+        return ()
+    found = public.compared.raised_errors(1)
+    return tuple(replace(one, group=one_line(one.group), other=one_line(one.other)) for one in found)
 
 
 def _left_out(decided: Decided) -> tuple[str, ...]:

@@ -332,6 +332,7 @@ def judge_facts(facts: SummaryFacts, epsilon: float | None, ratio: float | None)
             accuracy=after.accuracy.value,
             accuracy_before=None if before is None else before.accuracy.value,
             constant_accuracy=facts.overall.constant_accuracy,
+            raised_errors=facts.overall.raised_errors,
             changed=_count_changed(facts),
             choice=facts.selection,
         ),

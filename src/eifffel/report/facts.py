@@ -7,6 +7,7 @@ from types import UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from eifffel.selection.objective import Objective
+from eifffel.selection.raised_errors import RaisedError
 from eifffel.selection.shortfall import Shortfall
 from eifffel.selection.verdict import PublicVerdict
 
@@ -137,6 +138,7 @@ class Overall:
     before: Outcome | None
     after: Outcome
     constant_accuracy: float | None
+    raised_errors: tuple[RaisedError, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -226,6 +228,7 @@ class ChosenStep:
     overlap: float
     repeats: int
     shortfall: Shortfall | None = None
+    raised_errors: tuple[RaisedError, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,7 @@ def describe_step(
         original=counts.interval(0, bounds.confidence),
         objective_value=float(accuracy_counts.objective(bounds.objective)[step]),
         objective_drop=float(accuracy_counts.drop(bounds.objective)[step]),
+        raised_errors=counts.raised_errors(step),
         **rows._asdict(),
     )
     return replace(selection, public_values=_find_public_values(selection, counts, accuracy_counts, groups))
@@ -235,6 +236,7 @@ def _find_public_values(
         **dict.fromkeys(("met", "discrimination", "rate_ratio", "interval", "original", "lower", "upper")),
         **dict.fromkeys(("accuracy", "accuracy_drop", "objective_value", "objective_drop")),
         "pair": [],
+        "raised_errors": [],
     }
     compared, labelled, objective = public.compared, of_labels.labelled, selection.objective
     if compared is not None:
@@ -246,6 +248,7 @@ def _find_public_values(
             "interval": compared.interval(1, selection.confidence),
             "original": compared.interval(0, selection.confidence),
             **find_limits(compared, 1, selection.bounds)._asdict(),
+            "raised_errors": list(map(asdict, compared.raised_errors(1))),
         }
     if labelled is not None:
         instead |= {

@@ -17,6 +17,7 @@ from eifffel.intervals import (
     ratio_lower_limit,
 )
 from eifffel.selection.objective import Objective, measure_drop, measure_objective
+from eifffel.selection.raised_errors import RaisedError, find_raised_errors
 
 # What rows are called that a path is measured on.
 SCORING_ROWS, SELECTION_ROWS, MEASURED_ROWS = "scoring rows", "selection rows", "measured rows"
@@ -95,6 +96,10 @@ class PathCounts:
     def drop(self, objective: Objective) -> np.ndarray:
         """By how much each step is worse than step 0. 2 rows of 100 are a drop of exactly 0.02."""
         return self._once(("drop", objective), lambda: measure_drop(objective, self.favorable, self.totals))
+
+    def raised_errors(self, step: int) -> tuple[RaisedError, ...]:
+        """About whom a step errs more often than the original model, and no less about others of their label."""
+        return find_raised_errors(self.constraint, self.favorable[0], self.favorable[step], self.totals)
 
     def interval(self, step: int, confidence: float | None = None) -> tuple[float, float] | None:
         """The interval of the discrimination at a step, 95% unless said otherwise; ``None`` for weighted rows.

@@ -8,6 +8,7 @@ from eifffel.rows.hashing import RowHashes
 from eifffel.selection.bounds import BOTH, Bounds
 from eifffel.selection.judgement import is_unclear, say_limits, say_unclear
 from eifffel.selection.objective import Objective
+from eifffel.selection.raised_errors import RaisedError, say_raised_errors
 from eifffel.selection.shortfall import Shortfall, say_shortfall
 
 # Rows of which so large a share scored leaves are no rows to choose on with confidence.
@@ -94,6 +95,9 @@ class Selection:
         These rows as hashes, so that they are known again; not stored.
     shortfall : Shortfall or None
         With ``confidence``, where the bound is not met: why, and how many rows of whom would do.
+    raised_errors : tuple of RaisedError
+        Of error rates that are bounded, about whom the step errs more often than the original model, and no less about
+        those of whom that erred most. Below some bound there is no other way to make them equal.
     public_values : dict
         What reports and records say in place of some of these, where people are `hidden` from them.
 
@@ -149,6 +153,7 @@ class Selection:
     repeats: int
     hashes: RowHashes | None = field(default=None, repr=False, compare=False)
     shortfall: Shortfall | None = None
+    raised_errors: tuple[RaisedError, ...] = ()
     public_values: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -214,8 +219,10 @@ class Selection:
         )
 
     def _say_rest(self) -> str:
-        """Whether a group was favoured, why a confidence is not reached, or on what it rests."""
-        rest = f"\n{say_unclear(self.original, edited=True)}" if self.favours_unclear else ""
+        """Whether errors rose and a group was favoured, why a confidence is not reached, or on what it rests."""
+        raised = say_raised_errors(self.raised_errors)
+        rest = f"\n{raised}" if raised else ""
+        rest += f"\n{say_unclear(self.original, edited=True)}" if self.favours_unclear else ""
         if self.confidence is None:
             return rest
         if self.shortfall is not None:

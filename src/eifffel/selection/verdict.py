@@ -24,6 +24,7 @@ from eifffel.selection.judgement import (
     say_unclear,
 )
 from eifffel.selection.objective import name_loss
+from eifffel.selection.raised_errors import RaisedError, say_raised_errors
 from eifffel.selection.selection import RESTS_ON_WORD, Selection
 from eifffel.selection.shortfall import OF_ONE_STEP, Chosen, say_shortfall
 
@@ -77,6 +78,9 @@ class Verdict:
         What they are called, such as ``"measured rows"``.
     n_rows : tuple of ints
         In each group that is compared.
+    raised_errors : tuple of RaisedError
+        Of error rates that are bounded, about whom the step errs more often than the original model on these rows, and
+        no less about those of whom that erred most.
     heading, sentence : str
         The verdict in a few words, and with all numbers.
 
@@ -107,6 +111,7 @@ class Verdict:
     accuracy: float | None
     rows: str
     n_rows: tuple[int, ...]
+    raised_errors: tuple[RaisedError, ...]
     heading: str
     sentence: str
 
@@ -149,6 +154,9 @@ def say_verdict(
     original = counts.interval(0, selection.confidence)
     if counts.constraint.directed and is_unclear(original):
         sentences.append(f"{start_sentence(say_unclear(original, edited=True))}.")
+    raised = counts.raised_errors(step)
+    if raised:
+        sentences.append(f"{start_sentence(say_raised_errors(raised))}.")
     if accuracy is not None:
         sentences.append(f"Accuracy is {accuracy:.4f}.")
     return Verdict(
@@ -163,6 +171,7 @@ def say_verdict(
         accuracy=accuracy,
         rows=counts.rows,
         n_rows=n_rows,
+        raised_errors=raised,
         heading=judged.heading if selection.met else UNMET,
         sentence=" ".join([*sentences, _say_choice(selection)]) + _say_known(seen=seen, chose=chose),
     )
@@ -284,6 +293,8 @@ class PublicFacts:
         The smallest ratio of two rates: its value, and between whom it is.
     accuracy, accuracy_before, constant_accuracy : float or None
         Now, before the edit, and of the same decision about everybody.
+    raised_errors : tuple of RaisedError
+        About whom decisions err more often than before the edit, and no less about others.
     changed : ChangedPeople or None
         ``None`` where there was no edit.
     choice : PublicChoice or None
@@ -316,6 +327,7 @@ class PublicFacts:
     accuracy: float | None
     accuracy_before: float | None
     constant_accuracy: float | None
+    raised_errors: tuple[RaisedError, ...]
     changed: ChangedPeople | None
     choice: PublicChoice | None
 
@@ -359,6 +371,7 @@ def say_public_verdict(facts: PublicFacts, epsilon: float | None, ratio: float |
     rest = "".join(
         [
             f" {start_sentence(say_unclear(facts.original, edited=facts.changed is not None))}." if unclear else "",
+            f" {start_sentence(say_raised_errors(facts.raised_errors))}." if facts.raised_errors else "",
             _say_accuracy(facts),
             _say_known(seen=facts.seen, chose=facts.chose),
             _say_attributes(facts.by_attribute, digits=3),

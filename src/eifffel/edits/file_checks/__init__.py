@@ -55,6 +55,7 @@ CHECKS: dict[str, Check] = {
     "eifffel.Bounds": _paths.check_bounds,
     "eifffel.Selection": _paths.check_selection,
     "eifffel.Shortfall": _paths.check_shortfall,
+    "eifffel.RaisedError": _paths.check_raised_error,
 }
 """What must hold of a type, by the package and name of its class or of one that it derives from."""
 

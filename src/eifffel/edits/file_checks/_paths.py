@@ -208,6 +208,16 @@ def check_shortfall(shortfall: Any) -> None:
     refuse_unless(set(state["rows_needed"]) <= set(state["n_rows"]) and is_integer(state["min_group_rows"], 0), what)
 
 
+def check_raised_error(raised: Any) -> None:
+    """About whom a step errs more: names of groups, and shares."""
+    what = "raised errors that are none"
+    state = vars(raised)
+    refuse_unless(set(state) == set(type(raised).__dataclass_fields__), what)
+    names = [state.pop(name) for name in ("group", "other")]
+    refuse_unless(all(isinstance(name, str) for name in names), what)
+    refuse_unless(all(isinstance(share, float) for share in state.values()), what)
+
+
 def check_selection(selection: Any) -> None:
     """The step that a bound selected, and what was measured there."""
     what = "a selection that is none"
@@ -218,6 +228,8 @@ def check_selection(selection: Any) -> None:
     refuse_unless(isinstance(state["path"], str) and state["hashes"] is None, what)
     refuse_unless(type(state["bounds"]).__name__ == "Bounds", what)
     refuse_unless(type(state["shortfall"]).__name__ in ("Shortfall", "NoneType"), what)
+    raised = state["raised_errors"]
+    refuse_unless(isinstance(raised, tuple) and all(type(one).__name__ == "RaisedError" for one in raised), what)
 
 
 def check_classifier(model: Any) -> None:
