@@ -116,7 +116,7 @@ class CatBoostView(BoostedView):
         if len(trees) < len(given):
             return None
         offset = np.concatenate([[0], np.cumsum([len(tree.left) for tree in trees])])
-        nodes = Nodes._make(np.concatenate(part) for part in zip(*trees, strict=True))
+        nodes = TreeNodes._make(np.concatenate(part) for part in zip(*trees, strict=True))
         # Of a model read from JSON, leaves are numbered otherwise.
         if not np.allclose(nodes.value[nodes.left < 0], self.model.get_leaf_values()):
             return None
@@ -307,7 +307,7 @@ class SplitColumns:
         return None
 
 
-class Nodes(NamedTuple):
+class TreeNodes(NamedTuple):
     """The nodes of a tree: children, and what splits ask and leaves hold."""
 
     left: np.ndarray
@@ -322,7 +322,7 @@ class Nodes(NamedTuple):
 NO_SPLIT = (0, 0.0, False, -1)
 
 
-def _read_oblivious(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None:
+def _read_oblivious(tree: dict[str, Any], columns: SplitColumns) -> TreeNodes | None:
     """A tree that asks the same of all rows at a level; ``None`` if it has splits that are no numbers of rows."""
     # The last split of the list is the highest bit of the number of a leaf, and asked first here.
     given = tree.get("splits") or []
@@ -335,15 +335,15 @@ def _read_oblivious(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None
     level = np.log2(node + 1).astype(np.int64)
     asked = [np.array(part)[level] for part in zip(*splits, NO_SPLIT, strict=True)]
     value = np.concatenate([np.zeros(n_splits), tree["leaf_values"]])
-    return Nodes._make([left, np.where(left < 0, -1, left + 1), *asked, value])
+    return TreeNodes._make([left, np.where(left < 0, -1, left + 1), *asked, value])
 
 
-def _read_nested(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None:
+def _read_nested(tree: dict[str, Any], columns: SplitColumns) -> TreeNodes | None:
     """A tree of nodes in nodes, as `_read_oblivious` gives one, with its leaves in the order of their numbers.
 
     CatBoost numbers them from left to right, but for one whose sibling is a split: it comes before all that are below.
     """
-    nodes: list[list[Any]] = []  # as `Nodes` has them
+    nodes: list[list[Any]] = []  # as `TreeNodes` has them
     pending: list[tuple[dict[str, Any], int, int]] = [(tree, 0, 0)]
     while pending:
         node, parent, side = pending.pop()
@@ -360,4 +360,4 @@ def _read_nested(tree: dict[str, Any], columns: SplitColumns) -> Nodes | None:
             children.reverse()
         nodes.append([0, 0, *split, 0.0])
         pending += reversed(children)
-    return Nodes._make(map(np.array, zip(*nodes, strict=True)))
+    return TreeNodes._make(map(np.array, zip(*nodes, strict=True)))

@@ -15,7 +15,7 @@ def column_kinds(X: Any) -> list[str]:
 
     Of rows that are no array and no frame of pandas or polars, an empty list.
     """
-    frame = _as_frame(X)
+    frame = _polars_frame(X)
     if frame is not None:
         return [_kind_of(dtype) for dtype in frame.schema.values()]
     if hasattr(X, "iloc"):
@@ -52,7 +52,7 @@ def cast_rows(X: Any, kind: type[np.floating], *, leaving: Sequence[int] = ()) -
 
 def own_categories(X: Any, place: int) -> list[Any]:
     """The categories of a column, of pandas in their order."""
-    frame = _as_frame(X)
+    frame = _polars_frame(X)
     if frame is None:
         return list(X.iloc[:, place].cat.categories)
     return sorted(frame[:, place].cast(nw.String).drop_nulls().unique().to_list())
@@ -60,7 +60,7 @@ def own_categories(X: Any, place: int) -> list[Any]:
 
 def own_codes(X: Any, place: int) -> np.ndarray:
     """The place of each row of a column among its `own_categories`, NaN where it is missing."""
-    frame = _as_frame(X)
+    frame = _polars_frame(X)
     if frame is None:
         codes = X.iloc[:, place].cat.codes.to_numpy()
         return np.where(codes < 0, np.nan, codes)
@@ -83,7 +83,7 @@ def number_values(X: Any, place: int) -> tuple[np.ndarray, np.ndarray] | None:
 
     ``None`` if values are missing, or of several types, of which some may be equal and yet not the same category.
     """
-    frame = _as_frame(X)
+    frame = _polars_frame(X)
     if frame is not None:
         column = frame[:, place]
         if column.null_count():
@@ -100,7 +100,7 @@ def number_values(X: Any, place: int) -> tuple[np.ndarray, np.ndarray] | None:
     return codes, np.unique(codes, return_index=True)[1]
 
 
-def _as_frame(X: Any) -> Any:
+def _polars_frame(X: Any) -> Any:
     """A frame of polars, seen by narwhals; ``None`` for anything else."""
     return nw.from_native(X, eager_only=True) if nw.dependencies.is_polars_dataframe(X) else None
 
@@ -121,7 +121,7 @@ def _kind_of(dtype: Any) -> str:
 
 
 def _numbers(X: Any, place: int, kind: type[np.floating]) -> np.ndarray:
-    frame = _as_frame(X)
+    frame = _polars_frame(X)
     if frame is None:
         return X.iloc[:, place].to_numpy(kind)
     return frame[:, place].cast(nw.Float32 if kind is np.float32 else nw.Float64).to_numpy()

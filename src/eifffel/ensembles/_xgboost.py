@@ -272,7 +272,7 @@ class XGBoostView(BoosterView):
                 values = np.where(values == np.float32(missing), np.float32(np.nan), values)
         for place in by_category:
             known, own = self._known_categories[place], own_categories(rows, place)
-            if known is not None and all(map(_is_plain, own)):
+            if known is not None and all(map(_keeps_its_bytes, own)):
                 values[:, place] = recode(values[:, place], own, known)
             elif known is not None or not hasattr(rows, "iloc"):
                 return None
@@ -324,7 +324,7 @@ class XGBoostView(BoosterView):
         return json.dumps(document, ensure_ascii=False).encode()
 
 
-def _is_plain(category: Any) -> bool:
+def _keeps_its_bytes(category: Any) -> bool:
     """Whether XGBoost keeps a category as it is: of letters beyond ASCII it cuts the bytes where letters end."""
     return category.isascii() if isinstance(category, str) else isinstance(category, int | np.integer)
 

@@ -58,11 +58,11 @@ def find_raised_errors(
     found = []
     for family in np.unique(constraint.family):
         sides = np.flatnonzero(constraint.kept & (constraint.family == family) & (size > 0))
-        labels = constraint.members[sides].any(axis=(0, 1))
-        if labels.all() or not len(sides):  # rates of everybody are no errors
+        unfavorable, favorable = (bool(constraint.members[sides, :, label].any()) for label in (0, 1))
+        if favorable == unfavorable:  # nobody, or everybody, whose rates are no errors
             continue
-        errors, now = (size[sides] - table[sides] if labels[1] else table[sides] for table in (before, after))
-        rates: list[np.ndarray] = [errors / size[sides], now / size[sides]]
+        errors, now = (size[sides] - table[sides] if favorable else table[sides] for table in (before, after))
+        rates = [errors / size[sides], now / size[sides]]
         worst = rates[0] == rates[0].max()
         if np.any((now < errors) & worst):
             continue
