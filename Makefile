@@ -100,6 +100,7 @@ benchmark-confidence: .venv/dev/installed
 
 benchmark-curve: .venv/dev/installed
 	$(BIN)/python benchmarks/shift_curve.py --out docs/results/shift_curve.md
+	$(BIN)/python benchmarks/shift_groups.py --out docs/results/shift_groups.md
 
 benchmark-export: .venv/dev/installed
 	$(BIN)/python benchmarks/export.py --out docs/results/export.md
