@@ -152,7 +152,7 @@ def write_page(results: dict[tuple[str, str, str], list[dict[str, Any]]], out: P
         "The line and eight curves for demographic parity of several groups, by the rule in "
         "[decisions.md](../development/decisions.md): accuracy in percent (on Bank balanced) where a variant "
         "discriminates on the test rows as the line does for the bounds 0.02, 0.05 and 0.10, in the mean over cases "
-        "and these bounds, how far that is ahead of the line, and how often these bounds are met on the selection rows. "
+        "and these bounds, how far that is ahead of the line, and how often they are met on the selection rows. "
         "Titles are: what leaves are fitted to; feedback from counts. ± is the standard error."
     )
     say()
