@@ -111,6 +111,7 @@ benchmark-groups: .venv/dev/installed
 # Each peer's environment is made by it. Some five hours of one core, base forests included; what it has done it does not do again.
 benchmark-peers: .venv/dev/installed
 	$(BIN)/python benchmarks/peers/run.py --jobs $(JOBS) --out docs/results/peers.md
+	$(BIN)/python benchmarks/peers/run.py --errors --jobs $(JOBS) --out docs/results/peers_errors.md
 
 benchmark-scale: .venv/dev/installed
 	$(BIN)/python benchmarks/scale.py --out docs/results/scale.md --picture docs/results/scale.png

@@ -8,6 +8,7 @@ again. The paper's data are read from the folder that EIFFFEL_DATA names.
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pandas as pd
-from measures import best_mixture
 
 from eifffel import trace_path
 from eifffel._utils.writing import write_whole
@@ -29,6 +29,9 @@ from eifffel.strategies._shift import fit_curve
 from page import VERSIONS, save, say, table
 from several_groups import CASES, FEATURES, MIN_GROUP_ROWS, forest, load, measure, split
 from shift_curve import BOOSTED, BOTH, FEEDBACK, FOREST, N_TREES, SEARCHED
+
+sys.path.append(str(Path(__file__).parent / "peers"))
+from measures import best_mixture
 
 FIRST_SEED = 150
 N_SEEDS = {"adult-race": 5, "adult-sex-race": 5, "compas-sex-race": 10, "bank-age": 10}

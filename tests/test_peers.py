@@ -15,7 +15,9 @@ import exchange
 import measures
 import splits
 import verdict
-from methods import ERRORS, METHODS, RATES
+from methods import BY_ERRORS, BY_RATES, ERRORS, METHODS, RATES, Contest
+
+from page import LINES
 
 # A share of the smallest number that there is would be rounded to nothing.
 GAPS = st.floats(-0.4, 0.4, allow_subnormal=False)
@@ -177,17 +179,14 @@ def test_our_methods_answer_with_the_base_forest(task: Path, monkeypatch: pytest
     assert set(ours.METHODS) == {name for name, method in METHODS.items() if method.library == "eifffel"}
 
 
-def test_the_page_has_every_method_and_says_who_is_ahead(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    from write_page import write_page
-
-    from page import LINES
-
+@pytest.fixture
+def answered(tmp_path: Path) -> Path:
+    """A folder in which every method has answered two tasks of COMPAS, on the seeds of both pages."""
     random = np.random.default_rng(0)
-    tasks = [
-        splits.task_file(tmp_path, "compas", features, seed) for features in ("with", "without") for seed in (0, 1)
-    ]
-    for task in tasks:
+    seeds = [first + k for first in (0, splits.ERROR_SEED) for k in (0, 1)]
+    for task in [
+        splits.task_file(tmp_path, "compas", features, seed) for features in ("with", "without") for seed in seeds
+    ]:
         base = {"totals": TOTALS, "favorable": [[4, 6], [8, 27]], "fit": 1.0, "predict": 0.1}
         splits.base_file(task).write_text(json.dumps(base))
         for name in METHODS:
@@ -205,17 +204,39 @@ def test_the_page_has_every_method_and_says_who_is_ahead(tmp_path: Path) -> None
             exchange.answer_file(task, name).write_text(json.dumps({"model": "some.Model", "answers": answers}))
     for name in METHODS:
         (tmp_path / f"{name}.plain.txt").write_text("yes\n")
-    page = tmp_path / "page" / "peers.md"
     LINES.clear()
-    write_page(tmp_path, ["compas"], 2, page)
+    yield tmp_path
+    LINES.clear()
+
+
+def test_the_page_has_every_method_and_says_who_is_ahead(answered: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from write_page import write_page
+
+    page = answered / "page" / "peers.md"
+    write_page(answered, Contest(BY_RATES, ["compas"], 0, 2), page)
     text = page.read_text()
-    LINES.clear()
     assert "This is a quick run: 2 splits of COMPAS." in text
-    for method in METHODS.values():
+    for method in BY_RATES.values():
         assert f"**{method.title}**" in text
         assert text.count(f"| {method.title} |") >= 2
     assert (page.parent / "peers" / "compas.png").read_bytes().startswith(b"\x89PNG")
     listed = (page.parent / "peers" / "curves.csv").read_text().splitlines()
-    assert len(listed) == 1 + 2 * len(METHODS) * len(exchange.EPSILONS)
+    assert len(listed) == 1 + 2 * len(BY_RATES) * len(exchange.EPSILONS)
     # Two splits are too few to say who is ahead.
     assert "behind in 0 of 0 comparisons" in text
+
+
+def test_the_page_of_error_rates_has_those_that_bound_them(answered: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from write_errors import write_errors
+
+    page = answered / "errors.md"
+    write_errors(answered, Contest(BY_ERRORS, ["compas"], splits.ERROR_SEED, 2), page)
+    text = page.read_text()
+    assert "This is a quick run: 2 splits of COMPAS." in text
+    for name, method in METHODS.items():
+        assert (f"**{method.title}**" in text) == (name in BY_ERRORS)
+        assert text.count(f"| {method.title} |") == (2 if name in BY_ERRORS else 0)
+    assert {"shift-lightgbm-odds", "fairgbm", "fairgbm-fewer"} < set(BY_ERRORS)
+    assert "nowhere behind it by more than 0.5 points and two standard errors | met: 0 of 0" in text

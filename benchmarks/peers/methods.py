@@ -57,6 +57,7 @@ class Method:
         return self.title.startswith(EIFFFEL)
 
 
+# By its name.
 METHODS = {
     "best": Method(
         "eifffel, best of TF, LF, shift",
@@ -198,3 +199,30 @@ METHODS = {
         seeds=MANY,
     ),
 }
+
+# Who takes part where rates are compared, and where error rates are.
+BY_RATES = {name: method for name, method in METHODS.items() if not method.again}
+BY_ERRORS = {name: method for name, method in METHODS.items() if method.bounds == ERRORS}
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Who takes part, on which splits.
+
+    Attributes
+    ----------
+    methods : dict
+    cases : list of str
+    first_seed : int
+    most_seeds : int or None
+        At most so many splits of each case.
+    """
+
+    methods: dict[str, Method]
+    cases: list[str]
+    first_seed: int
+    most_seeds: int | None
+
+    def seeds(self, name: str, case: str) -> range:
+        """The splits of a case that a method is run on."""
+        return range(self.first_seed, self.first_seed + self.methods[name].n_seeds(case, self.most_seeds))

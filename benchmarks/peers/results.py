@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from measures import Curve, read_base, read_curve
-from methods import METHODS, RATES
+from methods import METHODS, RATES, Contest
 from pictures import METRICS
 from splits import task_file
 
@@ -27,17 +27,18 @@ class Results:
     plain: dict[str, str]
 
     @classmethod
-    def read(cls, folder: Path, cases: list[str], most_seeds: int | None) -> "Results":
+    def read(cls, folder: Path, contest: Contest) -> "Results":
         curves: dict[Where, dict[str, Curve]] = {}
         base = {}
-        for where in ((case, features) for case in cases for features in FEATURES):
+        for where in ((case, features) for case in contest.cases for features in FEATURES):
             tasks = {
-                name: [task_file(folder, *where, seed) for seed in range(method.n_seeds(where[0], most_seeds))]
-                for name, method in METHODS.items()
+                name: [task_file(folder, *where, seed) for seed in contest.seeds(name, where[0])]
+                for name in contest.methods
             }
             curves[where] = {name: read_curve(of_method, name) for name, of_method in tasks.items()}
             base[where] = read_base(max(tasks.values(), key=len))
-        plain = {name: (folder / f"{name}.plain.txt").read_text().strip() for name in METHODS}
+        tried = {name: folder / f"{name}.plain.txt" for name in contest.methods}
+        plain = {name: file.read_text().strip() for name, file in tried.items() if file.exists()}
         return cls(curves, base, plain)
 
     def mean(self, name: str, what: Callable[[Curve], float]) -> float:

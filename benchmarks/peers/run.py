@@ -1,6 +1,8 @@
 """eifffel beside what people would use instead, on the same splits and the same base forests.
 
-    python benchmarks/peers/run.py [--quick] [--jobs N] [--runs FOLDER] [--out FILE.md]
+    python benchmarks/peers/run.py [--errors] [--quick] [--jobs N] [--runs FOLDER] [--out FILE.md]
+
+Rates are compared, or with ``--errors`` error rates, on other splits and by those methods that bound them.
 
 Makes an environment for each library below .venv/peers, from the pinned versions in requirements/peers. Answers that
 are in the folder are not made again. The paper's data are read from the folder that EIFFFEL_DATA names.
@@ -15,19 +17,20 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
-from itertools import zip_longest
+from itertools import product, zip_longest
 from pathlib import Path
 
 import lightgbm
 import sklearn
 from exchange import KEEP, answer_file, model_file
-from methods import EIFFFEL, METHODS, REQUIREMENTS
+from methods import BY_ERRORS, BY_RATES, EIFFFEL, METHODS, REQUIREMENTS, Contest
 from tqdm import tqdm
 
 from eifffel._utils.writing import write_whole
 
 sys.path.append(str(Path(__file__).parents[1]))
-from splits import CASES, base_file, make_task, task_file
+from splits import CASES, ERROR_CASES, ERROR_SEED, base_file, make_task, task_file
+from write_errors import write_errors
 from write_page import write_page
 
 from reproduction.protocol import FEATURES, WITH
@@ -85,40 +88,40 @@ def make_environment(library: str, requirements: list[str]) -> None:
     marker.write_text(wanted)
 
 
-def make_environments() -> None:
+def make_environments(libraries: set[str]) -> None:
     if sys.version_info >= (3, 13) or sys.platform != "linux":
         raise SystemExit(
             f"the peers are pinned for Python 3.11 and 3.12 on Linux; this is {sys.version} on {sys.platform}"
         )
     for file in sorted(REQUIREMENTS.glob("*.txt")):
+        if file.stem not in libraries:
+            continue
         lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
         make_environment(file.stem, lines)
     make_environment(PLAIN, [f"scikit-learn=={sklearn.__version__}", f"lightgbm=={lightgbm.__version__}"])
 
 
-def jobs(folder: Path, cases: list[str], most_seeds: int | None) -> Iterator[Job]:
+def jobs(contest: Contest, folder: Path) -> Iterator[Job]:
     """What is not in the folder."""
 
-    def left(method: str) -> Iterator[list[Path]]:
-        for case in cases:
-            for features in FEATURES:
-                seeds = range(METHODS[method].n_seeds(case, most_seeds))
-                tasks = (task_file(folder, case, features, seed) for seed in seeds)
-                yield [task for task in tasks if not answer_file(task, method).exists()]
+    def left(name: str) -> Iterator[list[Path]]:
+        for case, features in product(contest.cases, FEATURES):
+            tasks = [task_file(folder, case, features, seed) for seed in contest.seeds(name, case)]
+            yield [task for task in tasks if not answer_file(task, name).exists()]
 
-    for method in METHODS:
-        if method not in LONG:
-            yield from (Job(method, tuple(tasks)) for tasks in left(method) if tasks)
-    for method in LONG:
-        yield from (Job(method, (task,)) for row in zip_longest(*left(method)) for task in row if task)
+    for name in contest.methods:
+        if name not in LONG:
+            yield from (Job(name, tuple(tasks)) for tasks in left(name) if tasks)
+    for name in LONG:
+        if name in contest.methods:
+            yield from (Job(name, (task,)) for row in zip_longest(*left(name)) for task in row if task)
 
 
-def make_tasks(folder: Path, cases: list[str], most_seeds: int | None) -> None:
+def make_tasks(contest: Contest, folder: Path) -> None:
     wanted = [
         (case, features, seed)
-        for case in cases
-        for features in FEATURES
-        for seed in range(max(method.n_seeds(case, most_seeds) for method in METHODS.values()))
+        for case, features in product(contest.cases, FEATURES)
+        for seed in max((contest.seeds(name, case) for name in contest.methods), key=len)
     ]
     left = [what for what in wanted if not base_file(task_file(folder, *what)).exists()]
     for what in tqdm(left, desc="base forests", disable=not left):
@@ -150,6 +153,7 @@ def stop_if(*failed: str | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--errors", action="store_true", help="compare error rates")
     parser.add_argument("--quick", action="store_true", help="two splits of COMPAS alone")
     parser.add_argument("--jobs", type=int, default=2, help="methods at once, each of one core (2)")
     parser.add_argument("--runs", type=Path, default=ROOT / ".runs" / "peers")
@@ -157,20 +161,26 @@ def main() -> None:
     given = parser.parse_args()
     # Times are of one core.
     os.environ.update({f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")})
-    cases = list(QUICK) if given.quick else list(CASES)
     most_seeds = 2 if given.quick else None
+    if given.errors:
+        contest = Contest(BY_ERRORS, list(QUICK if given.quick else ERROR_CASES), ERROR_SEED, most_seeds)
+    else:
+        contest = Contest(BY_RATES, list(QUICK if given.quick else CASES), 0, most_seeds)
     given.runs.mkdir(parents=True, exist_ok=True)
-    make_environments()
-    make_tasks(given.runs, cases, most_seeds)
-    todo = list(jobs(given.runs, cases, most_seeds))
+    make_environments({method.library for method in contest.methods.values()})
+    make_tasks(contest, given.runs)
+    todo = list(jobs(contest, given.runs))
     with ThreadPoolExecutor(given.jobs) as pool, tqdm(total=len(todo), desc="methods", disable=not todo) as bar:
         failed = []
         for message in pool.map(Job.run, todo):
             bar.update()
             failed.append(message)
     stop_if(*failed)
+    if given.errors:
+        write_errors(given.runs, contest, given.out)
+        return
     try_models(given.runs)
-    write_page(given.runs, cases, most_seeds, given.out)
+    write_page(given.runs, contest, given.out)
 
 
 if __name__ == "__main__":

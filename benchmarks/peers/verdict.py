@@ -19,7 +19,7 @@ SHARE = 0.1
 # What a peer is compared with: a forest with a forest, boosting with boosting.
 OURS = {RATES: "best", ERRORS: "shift-odds"}
 OURS_BOOSTED = {RATES: "shift-lightgbm", ERRORS: "shift-lightgbm-odds"}
-BOOSTED = ("fairgbm",)
+BOOSTED = ("fairgbm", "fairgbm-fewer")
 REDUCTION = "exponentiated-gradient"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from exchange import EPSILONS
 from measures import LEVELS, Measured, jackknife
-from methods import ERRORS, METHODS, N_SEEDS, RATES, REQUIREMENTS
+from methods import BY_RATES, METHODS, N_SEEDS, RATES, REQUIREMENTS, Contest
 from pictures import draw
 from results import Results, Where
 from splits import CASES, N_DRAWN
@@ -56,6 +56,13 @@ def versions() -> str:
     return ", ".join(found)
 
 
+def say_quick(contest: Contest) -> None:
+    if contest.most_seeds is not None:
+        cases = ", ".join(CASES[case].title for case in contest.cases)
+        say(f"This is a quick run: {contest.most_seeds} splits of {cases}.")
+        say()
+
+
 def introduce() -> None:
     say("# eifffel beside what people would use instead")
     say()
@@ -69,7 +76,8 @@ def introduce() -> None:
         "60% train the base forest, 20% are held out for whatever comes after training, and 20% are the test rows that "
         "every number here is of. What trains a model of its own instead gets the 80%. On Bank, where forests weigh "
         "classes, accuracy is balanced accuracy, and each peer gets that objective where it can. *With* and *without*: "
-        "whether the sensitive column is among the features; a peer that needs the group is told it either way."
+        "whether the sensitive column is among the features; a peer that needs the group is told it either way. Those "
+        "that bound error rates are compared by these on [a page of their own](peers_errors.md)."
     )
     say()
 
@@ -90,7 +98,7 @@ def judge(results: Results) -> None:
     say()
     say(
         "eifffel is here what a user of it would end with who tries its three strategies on the forest "
-        f"(*{METHODS[OURS[RATES]].title}*); beside {', '.join(METHODS[name].title for name in BOOSTED)} it is "
+        f"(*{METHODS[OURS[RATES]].title}*); beside {METHODS[BOOSTED[0]].title} it is "
         f"*{METHODS[OURS_BOOSTED[RATES]].title}*. Differences are paired, of means over the splits at equal "
         f"discrimination (0.01, 0.05 and 0.10, or the least that the peer reaches), with a standard error by leaving "
         f"out one split at a time. Nothing is said here of what was run on fewer than {FEWEST} splits, nor of what "
@@ -209,47 +217,6 @@ def compare(results: Results, case: str, pictures: Path) -> None:
     say()
 
 
-def compare_errors(results: Results) -> None:
-    say("## Peers that bound error rates, by error rates")
-    say()
-    say(
-        "The tables above compare rates of favourable decisions, which some peers do not bound. Here discrimination is "
-        "the larger difference of true and of false positive rates, and eifffel bounds that. Accuracy in percent."
-    )
-    say()
-    names = [name for name, method in METHODS.items() if method.bounds == ERRORS]
-    rows = []
-    for where, of_method in results.curves.items():
-        metric = CASES[where[0]].objective
-        for name in names:
-            measured = Measured(of_method[name], metric, ERRORS)
-            rows.append([title_of(where), METHODS[name].title, *(cell(measured, level) for level in LEVELS)])
-    table(["", "", *(f"{level:.2f}" for level in LEVELS)], rows)
-    blind = list(beside_all(results, needs_group=False, by=ERRORS))
-    aware = list(beside_all(results, needs_group=True, by=ERRORS))
-    lost, far = [one for one in blind if one.is_loss], furthest([one for one in aware if not one.is_close])
-    say(
-        f"By the same rules as above, eifffel is behind peers that do not need the group in {len(lost)} of "
-        f"{len(blind)} comparisons, and further than {CLOSE} points behind those that need it in {len(far)} of "
-        f"{len(furthest(aware))} cases and levels."
-    )
-    say()
-    if lost or far:
-        lose([*lost, *far])
-        explain_errors()
-
-
-def explain_errors() -> None:
-    say("Likely causes, beyond those above:")
-    say()
-    say(
-        "- Error rates are of fewer people than rates, for each label has its own: of Bank's smaller group, 1.8% of "
-        "all rows, some 40 favourable and 120 other ones are among those that choose the step. What is chosen on so "
-        "few differs on the test rows, whoever chooses."
-    )
-    say()
-
-
 def tell_bounds(results: Results) -> None:
     say("## Bound asked for, discrimination got")
     say()
@@ -318,7 +285,7 @@ def tell_settings() -> None:
     say()
     say(f"The ten bounds are {', '.join(f'{epsilon:g}' for epsilon in EPSILONS)}.")
     say()
-    for method in METHODS.values():
+    for method in BY_RATES.values():
         say(f"- **{method.title}**: {method.given}.")
     say()
     say(
@@ -329,19 +296,16 @@ def tell_settings() -> None:
     )
 
 
-def write_page(folder: Path, cases: list[str], most_seeds: int | None, out: Path | None) -> None:
+def write_page(folder: Path, contest: Contest, out: Path | None) -> None:
     """Of the answers in the folder; pictures and curves go into a folder beside the page."""
-    results = Results.read(folder, cases, most_seeds)
+    results = Results.read(folder, contest)
     pictures = (out or folder / "peers.md").with_suffix("")
     pictures.mkdir(parents=True, exist_ok=True)
     introduce()
-    if most_seeds is not None:
-        say(f"This is a quick run: {most_seeds} splits of {', '.join(CASES[case].title for case in cases)}.")
-        say()
+    say_quick(contest)
     judge(results)
-    for case in cases:
+    for case in contest.cases:
         compare(results, case, pictures)
-    compare_errors(results)
     tell_bounds(results)
     tell_times(results)
     tell_settings()

@@ -56,7 +56,7 @@ class Pricing:
     constraint : Constraint
     differences : Differences
     squares : tuple of LeastSquares
-        One for each difference, over the scoring rows and the honest rows together.
+        One for each difference, over the rows that leaves are fitted to.
     n_jobs : int or None
     """
 
@@ -78,12 +78,12 @@ class Pricing:
         constraint: Constraint,
         n_jobs: int | None,
         *,
-        with_scoring_rows: bool = True,
+        with_scoring_rows: bool = False,
     ) -> "Pricing":
         """Find out from the scoring rows, ``placed``, who is likely to be in which side.
 
         ``searched`` are the honest rows; ``None`` if there are no others than the scoring rows. Leaves are fitted to
-        both, or to the honest rows alone.
+        the honest rows alone, or to both (results/shift_curve.md).
         """
         honest = placed if searched is None else searched
         fitted_on = [placed] if searched is None else [placed, searched] if with_scoring_rows else [searched]
