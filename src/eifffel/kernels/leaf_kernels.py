@@ -122,6 +122,7 @@ def replay(
     """
     n_trees = index.shape[0]
     n_flips = step.shape[0]
+    before_all = np.int64(-1)  # a plain number would be a type of its own, and compile what it is given to once more
     # A block walks over all flips, so it holds at least as many pairs as there are flips.
     block = max(1, min(high - low, max(PAIRS_PER_BLOCK, n_flips) // n_trees))
     total = np.empty(block, np.int64)
@@ -158,7 +159,7 @@ def replay(
                 decision[i] = total[i] > 0
             else:
                 decision[i] = _decide_near_tie(
-                    start + i, total[i], index, offset, value, exact, rank, -1, comparison, cut
+                    start + i, total[i], index, offset, value, exact, rank, before_all, comparison, cut
                 )
             if decision[i]:
                 changes[cell[start + i], 0] += weight[start + i]
@@ -412,7 +413,7 @@ def _queue(sides, totals, favorable, flippable, agree_more, least, a, b, by_scor
     leaf = np.empty(n, np.int64)
     drop = np.empty(n, np.float64)
     ratio = np.empty(n, np.float64)
-    found, of_a, of_b = 0, totals[a], totals[b]
+    found, of_a, of_b = np.int64(0), totals[a], totals[b]
     fewest = least * of_a * of_b
     for k in range(n):
         if flippable[k]:
