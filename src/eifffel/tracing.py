@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eifffel._utils.parallel import start_beside
 from eifffel._utils.validation import (
     SHOWN_VALUES,
     check_choice,
@@ -274,6 +275,9 @@ def _trace(
 ) -> FairnessPath:
     view, compared, surveys = _resolve(model, scoring, selection, comparison, tracing)
     tracing = replace(tracing, n_jobs=view.jobs_for(tracing.n_jobs))
+    # Views that are sent to where the rows are must not change on their way.
+    stays = all(rows is None or rows.in_memory is not None for rows in (scoring, selection))
+    fingerprint = start_beside(view.fingerprint, tracing.n_jobs if stays else 1)
     strategy = resolve_strategy(tracing.strategy, view, compared.constraint)
     scored, chosen_on = _place(view, compared, scoring, selection, surveys, tracing)
     constraint = compared.constraint.on_rows(scored.cells, chosen_on.cells, rows="the scoring or the selection rows")
@@ -323,7 +327,7 @@ def _trace(
         counts=counts,
         accuracy_counts=accuracy_counts,
         searched_counts=searched_counts,
-        model_fingerprint=view.fingerprint(),
+        model_fingerprint=fingerprint(),
         # Of rows that are repeated, some of the same people are on either side.
         trained=None if trained is False and (overlap or repeats > 1) else trained,
         overlap=overlap,

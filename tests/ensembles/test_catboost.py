@@ -377,3 +377,18 @@ def test_constraints_of_nothing_are_none():
 def test_unfitted():
     with pytest.raises(NotFittedError, match="this CatBoostClassifier is not fitted; fit it first"):
         view_ensemble(classifier())
+
+
+@pytest.mark.parametrize("nan_mode", ["Min", "Max", "Forbidden"])
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise"])
+def test_no_number_is_refused(nan_mode, policy):
+    """So that one row of a table of numbers is enough to ask about."""
+    model = classifier(nan_mode=nan_mode, grow_policy=policy).fit(X, y)
+    view = view_ensemble(model)
+    for value in (np.nan, np.inf, -np.inf, 1e300, -1e300, 1e-310, -0.0, 2.0**63):
+        rows = np.where(np.random.RandomState(0).rand(*X.shape) < 0.3, value, X)
+        for given in (rows, pd.DataFrame(rows), np.asfortranarray(rows)):
+            index = view.apply(view.check_rows(given))
+            np.testing.assert_array_equal(index, view._library_leaves(given, n_jobs=1, verbose=0))
+    with pytest.raises(catboost.CatBoostError):
+        view.check_rows(X[:, :-1])

@@ -210,7 +210,7 @@ def test_what_does_not_fit_into_a_node_is_left_to_the_library(monkeypatch):
     view = view_ensemble(model)
     expected = view.apply(view.check_rows(X))
     view = view_ensemble(model)
-    monkeypatch.setattr(Traversal, "of", lambda table: None)
+    monkeypatch.setattr(Traversal, "of", lambda table, n_jobs: None)
     np.testing.assert_array_equal(view.apply(view.check_rows(X)), expected)
 
 

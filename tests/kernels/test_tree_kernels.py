@@ -134,7 +134,9 @@ def test_nodes_are_packed_with_children_side_by_side(data):
     column, cut = np.arange(len(left), dtype=np.int32), -np.arange(len(left), dtype=np.int32)
     node, leaf = np.empty(root[-1], np.int64), np.empty(root[-1], np.int32)
     bits = 8
-    tree_kernels.pack_nodes(np.array(offset), *arrays, column, cut, bits, np.array(root), node, leaf)
+    middle = data.draw(st.integers(0, len(root) - 1))
+    for low, high in ((0, middle), (middle, len(root) - 1)):
+        tree_kernels.pack_nodes(low, high, np.array(offset), *arrays, column, cut, bits, np.array(root), node, leaf)
 
     def check(t, packed, own):
         there = root[t] + packed

@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
 from tqdm.auto import tqdm
+
+T = TypeVar("T")
 
 # (row, tree) pairs of plain sums from which on a second thread saves more than waking it costs.
 PAIRS_WORTH_A_THREAD = 1 << 21
@@ -55,6 +57,19 @@ def run_threads(
         # One thread is the caller's own: no pool to start, and a traceback without it.
         results = map(function, arguments) if n_threads == 1 else executor.map(function, arguments)
         return [_counted(result, progress) for result in results]
+
+
+def start_beside(work: Callable[[], T], n_jobs: int | None) -> Callable[[], T]:
+    """Begin work that releases the interpreter lock in a thread of its own; what is returned waits for its result.
+
+    With one job it is done when it is asked for.
+    """
+    if effective_n_jobs(n_jobs) == 1:
+        return work
+    with_one = ThreadPoolExecutor(1)
+    begun = with_one.submit(work)
+    with_one.shutdown(wait=False)
+    return begun.result
 
 
 def _counted(result: Any, progress: Any) -> Any:

@@ -98,6 +98,7 @@ class EnsembleView(ABC):
     leaf_offset: np.ndarray
     leaf_node: np.ndarray
     leaf_value: np.ndarray
+    _traversal: Traversal | None
 
     def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
         self.model = model
@@ -299,11 +300,12 @@ class EnsembleView(ABC):
         """The splits of all trees; ``None`` if some are of a kind that a table cannot hold."""
         return self._read_table()
 
-    @cached_property
-    def _traversal(self) -> Traversal | None:
-        """The table, compiled, so that rows are sent down all trees at once."""
-        table = self._read_table()
-        return None if table is None else Traversal.of(table)
+    def _compile(self, n_jobs: int | None = 1) -> Traversal | None:
+        """The table, compiled once, so that rows are sent down all trees at once."""
+        if not hasattr(self, "_traversal"):
+            table = self._read_table()
+            self._traversal = None if table is None else Traversal.of(table, n_jobs)
+        return self._traversal
 
     def apply(self, rows: Any, *, n_jobs: int | None = None, verbose: int = 0) -> np.ndarray:
         """The leaf of each row in each tree, shape (n_trees, n_rows), counted from the tree's first leaf.
@@ -320,7 +322,7 @@ class EnsembleView(ABC):
 
     def _table_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray | None:
         """What `apply` gives, by the table of splits; ``None`` if that or the numbers in rows cannot be had."""
-        traversal = self._traversal
+        traversal = self._compile(n_jobs)
         values = None if traversal is None else self._values(rows)
         if traversal is None or values is None or not len(values) or values.shape[1] < traversal.n_features:
             return None
@@ -393,6 +395,10 @@ class EnsembleView(ABC):
         """The score that the ensemble itself gives to rows as they are given to the model."""
         return self._model_score(self.wrappers.transform(X))
 
+    def _model_answers(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The `model_score` of rows, and what the model decides about them."""
+        return self.model_score(X), self.model_decides(X)
+
     def model_decides(self, X: Any) -> np.ndarray:
         """Whether the model itself decides for the favourable class."""
         return np.asarray(self.wrappers.outer.predict(X)).ravel() == self.classes[self.favorable]
@@ -445,7 +451,7 @@ class EnsembleView(ABC):
         given = _safe_indexing(X, sample)
         leaves = self.apply(self.check_rows(given)) if index is None else np.ascontiguousarray(index[:, sample])
         with parallel_config(backend="sequential"):  # one job adds the trees in their order
-            model_score, decided = self.model_score(given), self.model_decides(given)
+            model_score, decided = self._model_answers(given)
         n_wrong = np.count_nonzero(self.decide(leaves, given) != decided)
         off_by = np.abs(self.leaf_sum(leaves) - model_score)
         if n_wrong or not np.all(off_by <= self.score_tolerance * self.leaf_magnitude(leaves)):

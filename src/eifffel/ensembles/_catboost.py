@@ -33,6 +33,8 @@ LOSSES = ("Logloss", "CrossEntropy", "Focal")
 class CatBoostView(BoostedView):
     """Leaf values are read and set all at once; leaves are numbered as CatBoost numbers them in each tree."""
 
+    _columns: "SplitColumns"
+
     def __init__(self, model: Any, wrappers: Wrappers, favorable: Any):
         super().__init__(model, wrappers, favorable)
         self.leaf_offset, self.leaf_node = leaf_nodes([np.arange(size) for size in model.get_tree_leaf_counts()])
@@ -95,7 +97,12 @@ class CatBoostView(BoostedView):
         return -math.log(1 / threshold - 1)
 
     def _check_rows(self, X: Any) -> Any:
-        self.model.calc_leaf_indexes(X, ntree_end=1)  # raises what CatBoost says about such rows
+        # It refuses no number, so that of a table of numbers one row tells whether the columns are those of the model.
+        kinds = column_kinds(X)
+        numbers = len(kinds) > 0 and all(kind in "buif" for kind in kinds)
+        by_words = len(self.model.get_cat_feature_indices()) > 0
+        some = _safe_indexing(X, [0]) if numbers and not by_words else X
+        self.model.calc_leaf_indexes(some, ntree_end=1)  # raises what CatBoost says about such rows
         return X
 
     def _read_document(self) -> dict[str, Any]:
@@ -108,7 +115,8 @@ class CatBoostView(BoostedView):
     def _read_table(self) -> TreeTable | None:
         if len(self.model.get_embedding_feature_indices()):
             return None
-        document, columns = self._read_document(), self._columns
+        document = self._read_document()
+        self._columns = columns = SplitColumns.of(document["features_info"])
         oblivious = "oblivious_trees" in document
         read, grown = (_read_oblivious, "oblivious_trees") if oblivious else (_read_nested, "trees")
         given = document[grown]
@@ -136,10 +144,6 @@ class CatBoostView(BoostedView):
         )
 
     @cached_property
-    def _columns(self) -> "SplitColumns":
-        return SplitColumns.of(self._read_document()["features_info"])
-
-    @cached_property
     def _namer(self) -> Any:
         """A model of one tree for each category that a split names, whose second leaf is that of the category.
 
@@ -161,6 +165,7 @@ class CatBoostView(BoostedView):
             list(map(str, range(len(own)))),
         ):
             return None  # it finds its columns by their names
+        self._compile()  # which reads the columns
         columns, numbers = self._columns, rows
         if columns.place and isinstance(rows, np.ndarray) and rows.dtype == object:
             numbers = import_module("pandas").DataFrame(rows).infer_objects()

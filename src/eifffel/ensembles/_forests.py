@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
@@ -146,6 +147,14 @@ class DecisionTreeView(_AveragedTreesView):
 
 class ForestView(_AveragedTreesView):
     """RandomForestClassifier and ExtraTreesClassifier."""
+
+    def _model_answers(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        own = getattr(self.model.predict, "__func__", None) is RandomForestClassifier.predict
+        if self.wrappers.outer is not self.model or not own:
+            return super()._model_answers(X)
+        # Scikit-learn's own predict takes the more likely class of predict_proba, which need not be asked twice.
+        probability = self.model.predict_proba(X)
+        return probability[:, self.favorable], probability.argmax(axis=1) == self.favorable
 
     @staticmethod
     def _estimators(model: Any) -> list[Any]:

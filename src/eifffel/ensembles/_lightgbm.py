@@ -195,7 +195,8 @@ class LightGBMView(BoosterView):
             return None
         for place, categories in zip(of_words, known or (), strict=False):
             values[:, place] = recode(own_codes(rows, place), own_categories(rows, place), categories)
-        by_category = [] if self._traversal is None else [column.feature for column in self._traversal.categories]
+        traversal = self._compile()
+        by_category = [] if traversal is None else [column.feature for column in traversal.categories]
         if by_category:
             # Categories are cut off at the point before it is looked whether they are below 0.
             values = values.copy()

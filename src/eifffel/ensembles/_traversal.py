@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eifffel._utils.parallel import run_threads
+from eifffel._utils.parallel import run_threads, split_evenly
 from eifffel.ensembles.trees import TreeTable
 from eifffel.exceptions import UnsupportedModelError
 from eifffel.kernels import tree_kernels
@@ -129,7 +129,7 @@ class Traversal:
     trees: Nodes | Levels
 
     @classmethod
-    def of(cls, table: TreeTable) -> "Traversal | None":
+    def of(cls, table: TreeTable, n_jobs: int | None = 1) -> "Traversal | None":
         """Compile a table; ``None`` if it has more columns and nodes than fit into 64 bits together."""
         thresholds, column, cut = _cut_thresholds(table)
         if table.oblivious and not table.by_category.any():
@@ -139,7 +139,7 @@ class Traversal:
             n_thresholds = len(thresholds.feature)
             categories, goes_right = _cut_categories(table, n_thresholds, column, cut)
             column_bits = (2 * (n_thresholds + len(categories))).bit_length()
-            trees = _pack(table, column, cut, column_bits, n_thresholds, goes_right)
+            trees = _pack(table, column, cut, column_bits, n_thresholds, goes_right, n_jobs)
         if trees is None:
             return None
         return cls(table.seen_as, table.zero, table.zeros_missing, thresholds, categories, trees)
@@ -259,6 +259,7 @@ def _pack(
     column_bits: int,
     n_thresholds: int,
     goes_right: np.ndarray,
+    n_jobs: int | None,
 ) -> Nodes | None:
     """The nodes, the two children of a split beside each other; ``None`` if they need more than 64 bits."""
     n_splits = np.add.reduceat(table.inner, table.offset[:-1], dtype=np.int64)
@@ -267,7 +268,12 @@ def _pack(
         return None
     node, leaf = np.empty(root[-1], np.int64), np.empty(root[-1], np.int32)
     nodes = (table.offset, table.left, table.right, table.leaf, column, cut)
-    broken = tree_kernels.pack_nodes(*nodes, column_bits, root, node, leaf)
+
+    def pack(trees: slice) -> int:
+        return int(tree_kernels.pack_nodes(trees.start, trees.stop, *nodes, column_bits, root, node, leaf))
+
+    parts = split_evenly(table.n_trees, n_jobs)
+    broken = max(run_threads(pack, parts, n_jobs=n_jobs, verbose=0, description="nodes"))
     if broken >= 0:
         raise UnsupportedModelError(
             f"the nodes of tree {broken} of this model are no tree: a node is its own ancestor, has two parents, or is "

@@ -69,24 +69,23 @@ def _number_leaves(view: EnsembleView, t: int) -> np.ndarray:
 def read_trees(trees: Sequence[Any], features: Callable[[int], np.ndarray | None] = lambda t: None) -> TreeTable:
     """The table of trees of scikit-learn, each of which may see some columns only, those that ``features(t)`` names."""
 
-    def join(name: str, kind: type) -> np.ndarray:
-        return np.concatenate([getattr(tree, name) for tree in trees], dtype=kind, casting="unsafe")
-
     offset = np.concatenate([[0], np.cumsum([tree.node_count for tree in trees])])
-    left = join("children_left", np.int32)
-    feature = join("feature", np.int32)
-    for t in range(len(trees)):
-        own = features(t)
-        if own is not None:
-            part = feature[offset[t] : offset[t + 1]]
-            part[:] = own[np.maximum(part, 0)]  # leaves have -2 in the place of a feature
+    left, right, feature = (np.empty(offset[-1], np.int32) for _ in range(3))
+    threshold, missing_left = np.empty(offset[-1]), np.empty(offset[-1], np.bool_)
+    # Tree after tree, since what is asked of a node stands together.
+    for t, tree in enumerate(trees):
+        nodes, own = slice(offset[t], offset[t + 1]), features(t)
+        left[nodes], right[nodes] = tree.children_left, tree.children_right
+        threshold[nodes], missing_left[nodes] = tree.threshold, tree.missing_go_to_left
+        # Leaves have -2 in the place of a feature.
+        feature[nodes] = tree.feature if own is None else own[np.maximum(tree.feature, 0)]
     return TreeTable(
         offset=offset,
         left=left,
-        right=join("children_right", np.int32),
+        right=right,
         feature=feature,
-        threshold=join("threshold", np.float64),
-        missing_left=join("missing_go_to_left", np.bool_),
+        threshold=threshold,
+        missing_left=missing_left,
         leaf=count_up_leaves(offset, left < 0),
         seen_as=np.float32,
     )

@@ -37,14 +37,16 @@ def rank_values(values, begin, cuts, code):
 
 
 @compiled
-def pack_nodes(offset, left, right, number, column, cut, column_bits, root, node, leaf):
+def pack_nodes(low, high, offset, left, right, number, column, cut, column_bits, root, node, leaf):
     """Fill ``node`` and ``leaf`` from the columns of a `TreeTable`, the two children of a split beside each other.
+
+    Of the trees ``low:high``.
 
     ``number`` is that of each leaf in its tree; ``column`` and ``cut`` are what each split compares. Returns the first
     tree whose nodes are no tree, or -1: rows are sent on without a look at where a node says that its children are.
     """
     place = np.empty(0, np.int64)
-    for t in range(offset.shape[0] - 1):
+    for t in range(low, high):
         first, n_nodes, begin = offset[t], offset[t + 1] - offset[t], root[t]
         if place.shape[0] < n_nodes:
             place = np.empty(n_nodes, np.int64)
