@@ -166,7 +166,7 @@ class Traversal:
 
     def _code(self, seen: np.ndarray) -> tuple[np.ndarray, bool]:
         """The codes of rows, (n_columns, n_rows), and whether each column is for both sides of missing values."""
-        own = seen.T.take(self.thresholds.feature, axis=0)
+        own = np.ascontiguousarray(seen.T[self.thresholds.feature])
         missing, n = np.isnan(own), len(own)
         n_sides = 2 if missing.any() else 1
         code = np.empty((n_sides * (n + len(self.categories)), len(seen)), np.int32)
