@@ -400,8 +400,13 @@ def test_a_forest_of_one_leaf_has_nothing_to_shift():
 
 def test_scores_that_are_not_those_of_the_leaves_are_caught_after_writing(path, monkeypatch):
     view = type(view_ensemble(path.model))
-    own = view._model_score
-    monkeypatch.setattr(view, "_model_score", lambda self, X: own(self, X) + 1e-6)
+    own = view._model_answers
+
+    def shifted(self, X):
+        score, decided = own(self, X)
+        return score + 1e-6, decided
+
+    monkeypatch.setattr(view, "_model_answers", shifted)
     with pytest.raises(ViewMismatchError, match="do not give its own predictions: 0 of 100 decisions differ"):
         path.model_at(3)
 

@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
+from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 T = TypeVar("T")
@@ -57,6 +59,16 @@ def run_threads(
         # One thread is the caller's own: no pool to start, and a traceback without it.
         results = map(function, arguments) if n_threads == 1 else executor.map(function, arguments)
         return [_counted(result, progress) for result in results]
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Linear algebra in the block takes one thread, whatever else the process takes.
+
+    Products of few columns gain nothing by more, and where other work takes the cores, each waits for all. Sums are
+    then the same with any number of threads.
+    """
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limits
 
 
 def start_beside(work: Callable[[], T], n_jobs: int | None) -> Callable[[], T]:

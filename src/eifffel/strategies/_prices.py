@@ -16,6 +16,7 @@ from scipy.linalg import block_diag
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from eifffel._utils.parallel import one_blas_thread
 from eifffel.constraints import Constraint
 from eifffel.rows.coding import Rows
 
@@ -270,11 +271,13 @@ def find_knots(people: PricedRows, *, trust: np.ndarray | float = 1.0, sweep: fl
     """
     none = np.zeros(people.n_prices)
     knots = [Knot(none, none)]
-    for upper, bound in pairwise(np.linspace(people.largest(none), 0, N_BOUNDS + 1)):
-        knots += _lower(people, knots[-1], upper, bound, trust, MOST_HALVED)
-    prices = [knot.prices for knot in knots]
-    for away in _go_around(people.n_prices, sweep):
-        prices.append(people.find_prices(0.0, knots[-1].excess + away * people.errors, prices[-1], SMOOTHING[-1:]))
+    with one_blas_thread():
+        for upper, bound in pairwise(np.linspace(people.largest(none), 0, N_BOUNDS + 1)):
+            knots += _lower(people, knots[-1], upper, bound, trust, MOST_HALVED)
+        prices = [knot.prices for knot in knots]
+        for away in _go_around(people.n_prices, sweep):
+            excess = knots[-1].excess + away * people.errors
+            prices.append(people.find_prices(0.0, excess, prices[-1], SMOOTHING[-1:]))
     return np.array(prices)
 
 

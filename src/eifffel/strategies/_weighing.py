@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from eifffel._utils.parallel import one_blas_thread
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView
 from eifffel.leaves.placing import PlacedRows
@@ -98,8 +99,9 @@ def _weigh_sides(
         return value, slope - same @ slope
 
     free = np.zeros(len(bounded))
-    for sharpness in SHARPNESS:
-        free = minimize(loss, free, args=(sharpness,), jac=True, method="L-BFGS-B").x
+    with one_blas_thread():
+        for sharpness in SHARPNESS:
+            free = minimize(loss, free, args=(sharpness,), jac=True, method="L-BFGS-B").x
     weight = np.zeros(len(share))
     weight[bounded] = free - same @ free
     # The rule compares margins, and leaves add up to scores f_i; near the cut-off one is a multiple of the other,
