@@ -348,7 +348,7 @@ class EnsembleView(ABC):
         """The tree of each leaf."""
         return np.repeat(np.arange(self.n_trees), np.diff(self.leaf_offset))
 
-    @property
+    @cached_property
     def index_type(self) -> np.dtype:
         """The smallest unsigned type that counts the leaves of every tree."""
         return np.min_scalar_type(int(np.diff(self.leaf_offset).max()) - 1)

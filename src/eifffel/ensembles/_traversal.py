@@ -55,13 +55,13 @@ class CategoryCodes:
         return len(self.known) + 2
 
     def fill(self, values: np.ndarray, code: np.ndarray) -> None:
-        """Fill ``code``, (n_rows,), from values of shape (n_rows, n_features)."""
-        own, n = values[:, self.feature], len(self.known)
-        number = np.trunc(own)
+        """Fill ``code`` from the values of the column, both (n_rows,)."""
+        n = len(self.known)
+        number = np.trunc(values)
         place = np.searchsorted(self.known, number)
         # One more that is no number, and equals none, for those that are above all, or where all sets are empty.
-        found = (own >= 0) & (np.append(self.known, np.nan)[place] == number)
-        code[:] = np.where(np.isnan(own), n + 1, np.where(found, place, n))
+        found = (values >= 0) & (np.append(self.known, np.nan)[place] == number)
+        code[:] = np.where(np.isnan(values), n + 1, np.where(found, place, n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,35 +157,35 @@ class Traversal:
 
         def fill(part: slice) -> None:
             for start in range(part.start, part.stop, size):
-                code, in_both = self._code(self._see(values[start : min(start + size, part.stop)]))
+                code, in_both = self._code(values[start : min(start + size, part.stop)])
                 self.trees.descend(code, in_both, index, start)
 
         n_rows = len(values)
         parts = [slice(start, min(start + ROWS_PER_PART, n_rows)) for start in range(0, n_rows, ROWS_PER_PART)]
         run_threads(fill, parts, n_jobs=n_jobs, verbose=verbose, description="leaf indices")
 
-    def _code(self, seen: np.ndarray) -> tuple[np.ndarray, bool]:
+    def _code(self, values: np.ndarray) -> tuple[np.ndarray, bool]:
         """The codes of rows, (n_columns, n_rows), and whether each column is for both sides of missing values."""
-        own = np.ascontiguousarray(seen.T[self.thresholds.feature])
+        own = self._see(values, self.thresholds.feature)
         missing, n = np.isnan(own), len(own)
         n_sides = 2 if missing.any() else 1
-        code = np.empty((n_sides * (n + len(self.categories)), len(seen)), np.int32)
+        code = np.empty((n_sides * (n + len(self.categories)), len(values)), np.int32)
         self.thresholds.fill(own, code[:n])
         if n_sides == 2:
             code[1 : 2 * n : 2] = code[0 : 2 * n : 2] = code[:n].copy()
             np.copyto(code[0 : 2 * n : 2], HIGHEST, where=missing)
             np.copyto(code[1 : 2 * n : 2], LOWEST, where=missing)
         for k, categories in enumerate(self.categories, n):
-            categories.fill(seen, code[n_sides * k])
+            categories.fill(self._see(values, np.array([categories.feature]))[0], code[n_sides * k])
         return code, n_sides == 1
 
-    def _see(self, values: np.ndarray) -> np.ndarray:
-        """Values as the ensemble sees them."""
-        seen = np.asarray(values, self.seen_as)
-        if self.zero or self.zeros_missing:
-            seen = np.where(np.abs(seen) <= self.zero, 0, seen)
-        for feature in self.zeros_missing:
-            seen[seen[:, feature] == 0, feature] = np.nan
+    def _see(self, values: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Some columns, (n_columns, n_rows), as the ensemble sees them."""
+        seen = np.ascontiguousarray(np.asarray(values, self.seen_as).T[features])
+        if self.zero:
+            np.copyto(seen, 0, where=np.abs(seen) <= self.zero)
+        for k in np.flatnonzero(np.isin(features, self.zeros_missing)):
+            seen[k, seen[k] == 0] = np.nan
         return seen
 
 

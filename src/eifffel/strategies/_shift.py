@@ -107,7 +107,7 @@ def order_shift(
 def goes_along_curve(constraint: Constraint, direction: str) -> bool:
     """Whether a shift goes along a curve: of two error rates, each of two groups, in any direction.
 
-    That is where curves were compared with lines. Of more groups, what is counted of each is of fewer people.
+    Of more groups no curve is ahead of the line: what is counted of each is of fewer people (results/shift_groups.md).
     """
     sides = constraint.family[np.unique(constraint.pairs)]
     return direction == ANY and constraint.needs_labels and len(sides) == 4 and len(np.unique(sides)) == 2
