@@ -36,6 +36,7 @@ from eifffel.strategies._weighing import find_cell_weights, weigh_rows
 from page import VERSIONS, save, say
 from reproduction.protocol import EXPERIMENTS, FEATURES
 from reproduction.runs import RunSplit, grow_plain, split_people
+from stages import say_stages
 
 EPSILON = 0.01
 GROUPS = Groups(((0, 1),), ("",), privileged=(1,))
@@ -372,6 +373,10 @@ def report_cost(n_rows: int, repeats: int) -> None:
             ratios.append((tracing / training, writing / training))
         say(f"| {title} | {' | '.join(f'{statistics.median(column):.2f}' for column in zip(*ratios, strict=True))} |")
     say()
+    model = make_lightgbm(0, None).set_params(n_jobs=1)
+    training = statistics.median(seconds(model.fit, X, y) for _ in range(3))
+    given = {"sensitive_features": group, "strategy": "shift", "select_on": split.rows(split.held_out), "n_jobs": 1}
+    say_stages(lambda: trace_path(model, X, y, **given), training, "the training of LightGBM")
     people = make_biased_classification(n_rows, random_state=0)
     X, y, group = people.data, people.target, people.sensitive
 

@@ -27,6 +27,7 @@ from eifffel.datasets import make_biased_classification
 from eifffel.ensembles import EnsembleView
 from page import VERSIONS, save, say
 from reproduction.protocol import EXPERIMENTS
+from stages import say_stages
 
 N_JOBS = 2
 
@@ -263,6 +264,11 @@ def main() -> None:
         fit_seconds = seconds(lambda: forest.fit(X, y))
         trace_path(forest, X, y, sensitive_features=s)
         compare("Adult, 80% split, unlimited trees", forest, X, y, s, fit_seconds, repeats=5 if options.quick else 11)
+        alone = copy.copy(forest).set_params(n_jobs=1)
+        predict = statistics.median(seconds(lambda: alone.predict(X)) for _ in range(5))
+        say_stages(
+            lambda: trace_path(alone, X, y, sensitive_features=s, strategy="leaf", n_jobs=1), predict, "one predict"
+        )
     else:
         say("Adult: NOT MEASURED, EIFFFEL_DATA is not set.")
         say()
