@@ -84,8 +84,8 @@ def find_raised_errors(
 def say_raised_errors(raised: Sequence[RaisedError]) -> str:
     """In words that begin a sentence, about whom the step errs more; empty where there is nobody."""
     parts = [
-        f"about {one.group} it errs in {one.after:.1%} of cases where the original model did in {one.before:.1%}, and "
-        f"about {one.other} no less than before ({_say_change(one)})"
+        f"about {one.group} the model errs in {one.after:.1%} of cases, where the original model did in "
+        f"{one.before:.1%}, and about {one.other} no less than before ({_say_change(one)})"
         for one in raised
     ]
     return f"equality is bought by errors here: {'; '.join(parts)}" if parts else ""
