@@ -62,7 +62,8 @@ def test_words():
     raised = find_raised_errors(constraint, np.array([[0, 50], [0, 90]]), np.array([[0, 49], [0, 60]]), people)
     assert say_raised_errors(raised) == (
         "equality is bought by errors here: about m with the favourable label the model errs in 40.0% of cases, "
-        "where the original model did in 10.0%, and about f with the favourable label no less than before (50.0%, now 51.0%)"
+        "where the original model did in 10.0%, and about f with the favourable label no less than before (50.0%, now "
+        "51.0%)"
     )
     # Where those of whom it erred most fare better, nothing is said.
     assert not find_raised_errors(constraint, np.array([[0, 50], [0, 90]]), np.array([[0, 51], [0, 60]]), people)
