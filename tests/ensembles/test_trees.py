@@ -296,6 +296,20 @@ def test_xgboost_with_frames_of_categories(one_by_one, missing):
         np.testing.assert_array_equal(view.apply(unseen), expected)
 
 
+def test_xgboost_knows_words_that_stand_after_others_beyond_ascii_only_by_itself():
+    xgboost, pandas = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
+    known = ["a", "b", "é", "ß", "abc"]
+    words = np.array(known)[np.random.RandomState(0).randint(0, 5, len(y))]
+    frame = pandas.DataFrame({"word": pandas.Categorical(words, categories=known), "p": X[:, 0]})
+    target = np.isin(words, ["b", "abc"]).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=8, enable_categorical=True, tree_method="hist", n_jobs=1)
+    view = view_ensemble(model.fit(frame, target))
+    words = np.where(np.arange(len(y)) == 77, "abc", np.where(words == "a", "a", "b"))
+    plain = frame.assign(word=pandas.Categorical(words, categories=["a", "b", "abc"]))
+    check = check_leaves if view._known_categories[0] is None else check_by_library
+    check(view, plain)
+
+
 def test_xgboost_with_words_beyond_ascii_and_frames_of_polars():
     xgboost, pandas = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
@@ -464,6 +478,72 @@ def test_histograms_with_frames_of_categories():
         rows = frame.assign(kind=pandas.Series(pandas.Categorical(words)).cat.set_categories(categories))
         checked = view.check_rows(rows)
         np.testing.assert_array_equal(view.apply(checked), view._library_leaves(checked, n_jobs=1, verbose=0))
+
+
+def test_lightgbm_tells_true_from_one(light):
+    pandas = pytest.importorskip("pandas")
+    codes = np.random.RandomState(4).randint(0, 5, len(y))
+    for trained, own in ((codes, codes > 2), (codes > 2, codes), (codes, codes.astype(float))):
+        frame = pandas.DataFrame({"p": X[:, 0], "kind": pandas.Categorical(trained)})
+        view = light(frame, min_data_per_group=1, cat_smooth=1)
+        some = pandas.Series(own, dtype=object).where(np.arange(len(y)) % 97 == 5, None)
+        for column in (pandas.Categorical(own), pandas.Categorical(some)):
+            rows = view.check_rows(frame.assign(kind=column))
+            np.testing.assert_array_equal(view.apply(rows), view._library_leaves(rows, n_jobs=1, verbose=0))
+            assert (view._values(rows) is not None) == (own.dtype == float)
+
+
+def test_an_unseen_word_of_polars_is_refused_in_the_words_of_xgboost():
+    xgboost, polars = pytest.importorskip("xgboost"), pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    words = np.array(list("abc"))[np.random.RandomState(4).randint(0, 3, len(y))]
+    given = polars.DataFrame({"p": X[:, 0], "word": polars.Series(words).cast(polars.Categorical)})
+    try:
+        model = xgboost.XGBClassifier(n_estimators=4, enable_categorical=True, n_jobs=1).fit(given, y)
+    except (ImportError, TypeError, ValueError, xgboost.core.XGBoostError) as error:
+        pytest.skip(f"this XGBoost takes no categories of this polars: {error}")
+    words[77] = "zz"
+    unseen = given.with_columns(word=polars.Series(words).cast(polars.Categorical))
+    view = view_ensemble(model)
+    with pytest.raises(xgboost.core.XGBoostError, match="Found a category not in the training set"):
+        view.apply(view.check_rows(unseen))
+
+
+def test_xgboost_rounds_whole_numbers_of_many_digits_itself():
+    polars = pytest.importorskip("polars")
+    if "xgboost" not in BOOSTED:
+        pytest.skip("xgboost is not installed")
+    huge = np.where(np.arange(len(y)) % 50 == 7, 2**60 + 2**36 + 1, np.arange(len(y)) * 2**52)
+    given = polars.DataFrame({"p": X[:, 0], "huge": huge})
+    try:
+        view = view_ensemble(BOOSTED["xgboost"](given, (huge > 2**58).astype(int)))
+        view.model.predict(given)
+    except Exception as error:
+        pytest.skip(f"this XGBoost takes no frames of this polars: {error}")
+    check_by_library(view, given)
+
+
+def test_catboost_with_words_that_a_nul_ends_and_other_columns():
+    pandas = pytest.importorskip("pandas")
+    words = np.where(np.random.RandomState(4).rand(len(y)) < 0.5, "a", "b").astype(object)
+    frame = pandas.DataFrame({"p": X[:, 0], "word": words, "n": np.arange(len(y)) % 3})
+    model = catboost_of(frame, ["word", "n"], one_hot_max_size=9)
+    model.fit(frame, ((words == "a") ^ (frame["n"] == 1)).astype(int))
+    view = view_ensemble(model)
+    words[77] = "a\0x"
+    check_leaves(view, frame.assign(word=words))
+    whole = pandas.DataFrame({"word": frame["n"] + 1, "n": frame["n"]})
+    model = catboost_of(whole, ["word", "n"], one_hot_max_size=9).fit(whole, (frame["n"] == 1).astype(int))
+    view = view_ensemble(model)
+    check_leaves(view, whole.to_numpy())
+    swapped = whole.to_numpy().astype(">i4")
+    try:
+        expected = view._library_leaves(swapped, n_jobs=1, verbose=0)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            view.apply(swapped)
+    else:
+        np.testing.assert_array_equal(view.apply(swapped), expected)
 
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])

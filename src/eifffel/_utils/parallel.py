@@ -1,10 +1,11 @@
 """Threads and progress for the passes over trees and rows."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from itertools import pairwise
+from threading import RLock
 from typing import Any, NamedTuple, TypeVar
 
 from joblib import cpu_count, effective_n_jobs
@@ -12,6 +13,8 @@ from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
 T = TypeVar("T")
+
+_BLAS_LIMIT = RLock()
 
 # (row, tree) pairs of plain sums from which on a second thread saves more than waking it costs.
 PAIRS_WORTH_A_THREAD = 1 << 21
@@ -61,14 +64,15 @@ def run_threads(
         return [_counted(result, progress) for result in results]
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Linear algebra in the block takes one thread, whatever else the process takes.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Linear algebra in the block takes one thread; one thread at a time may be in such a block.
 
-    Products of few columns gain nothing by more, and where other work takes the cores, each waits for all. Sums are
-    then the same with any number of threads.
+    Products of few columns gain nothing by more, and where other work takes the cores, each thread waits for all. The
+    limit is one of the process: of two that overlapped, the one that ends last would put back what the other had set.
     """
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
-    return limits
+    with _BLAS_LIMIT, threadpool_limits(limits=1, user_api="blas"):
+        yield
 
 
 def start_beside(work: Callable[[], T], n_jobs: int | None) -> Callable[[], T]:

@@ -36,7 +36,7 @@ from eifffel.exceptions import (
     wording,
 )
 
-FORMAT = 6
+FORMAT = 7
 # A member of the zip file beside skops's own.
 ABOUT = "eifffel.json"
 # Models are several times as large unpacked as packed; what is much larger fills the memory and is no model.

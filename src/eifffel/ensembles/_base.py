@@ -322,9 +322,11 @@ class EnsembleView(ABC):
 
     def _table_leaves(self, rows: Any, *, n_jobs: int | None, verbose: int) -> np.ndarray | None:
         """What `apply` gives, by the table of splits; ``None`` if that or the numbers in rows cannot be had."""
+        if not _num_samples(rows):
+            return None
         traversal = self._compile(n_jobs)
         values = None if traversal is None else self._values(rows)
-        if traversal is None or values is None or not len(values) or values.shape[1] < traversal.n_features:
+        if traversal is None or values is None or values.shape[1] < traversal.n_features:
             return None
         index = np.empty((self.n_trees, len(values)), self.index_type)
         traversal.place(values, index, n_jobs=n_jobs, verbose=verbose)

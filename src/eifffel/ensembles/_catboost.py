@@ -18,7 +18,7 @@ from sklearn.utils.validation import _num_samples
 
 from eifffel._utils.parallel import all_threads
 from eifffel.ensembles._boosted import BoostedView, constrains
-from eifffel.ensembles._numbers import cast_rows, column_kinds, number_values
+from eifffel.ensembles._numbers import cast_rows, code_values, column_kinds
 from eifffel.ensembles._treewise import apply_blocks, leaf_nodes
 from eifffel.ensembles._wrappers import Wrappers
 from eifffel.ensembles.trees import TreeTable, count_up_leaves
@@ -190,10 +190,10 @@ class CatBoostView(BoostedView):
         splits = np.flatnonzero(self._columns.column_of_split == column)
         if not len(splits):
             return np.zeros(_num_samples(rows))
-        numbered = number_values(rows, place)
-        if numbered is None:
+        coded = code_values(rows, place)
+        if coded is None:
             return None
-        codes, one_of_each = numbered
+        codes, one_of_each = coded
         is_named = self._namer.calc_leaf_indexes(_safe_indexing(rows, one_of_each))[:, splits]
         return np.where(is_named.any(axis=1), splits[is_named.argmax(axis=1)], self._columns.n_splits)[codes]
 

@@ -193,8 +193,13 @@ class LightGBMView(BoosterView):
         values = cast_rows(rows, np.float64, leaving=of_words)
         if values is None:
             return None
+        if len(of_words) != len(known or ()) and of_words:
+            return None
         for place, categories in zip(of_words, known or (), strict=False):
-            values[:, place] = recode(own_codes(rows, place), own_categories(rows, place), categories)
+            own = own_categories(rows, place)
+            if _has_booleans(own) != _has_booleans(categories):  # True equals 1, but is another category
+                return None
+            values[:, place] = recode(own_codes(rows, place), own, categories)
         traversal = self._compile()
         by_category = [] if traversal is None else [column.feature for column in traversal.categories]
         if by_category:
@@ -219,6 +224,10 @@ class LightGBMView(BoosterView):
         for t, leaf, value in zip(self.leaf_tree.tolist(), self.leaf_node.tolist(), leaf_value.tolist(), strict=True):
             booster.set_leaf_output(t, leaf, value)
         return self._around_booster(booster)
+
+
+def _has_booleans(categories: Any) -> bool:
+    return any(isinstance(category, bool | np.bool_) for category in categories)
 
 
 def _is_on(value: Any) -> bool:

@@ -1,13 +1,14 @@
 """Arrays and frames as the numbers that a library compares, and their columns of categories as places in a list."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 
 CATEGORY = "category"
+# Whole numbers below are float64, too.
+LONGEST = 2.0**53
 
 
 def column_kinds(X: Any) -> list[str]:
@@ -28,7 +29,8 @@ def column_kinds(X: Any) -> list[str]:
 def cast_rows(X: Any, kind: type[np.floating], *, leaving: Sequence[int] = ()) -> np.ndarray | None:
     """Rows as an array of this type, as a library casts it; ``None`` if they are no numbers of NumPy's.
 
-    Frames are cast column by column. What is in the columns to leave means nothing, and is for the caller to fill in.
+    Frames are cast column by column; the columns to leave are NaN, for the caller to fill in. Of whole numbers of so
+    many digits that libraries round them in several ways, frames of polars are not cast.
     """
     if isinstance(X, list):
         try:
@@ -43,11 +45,13 @@ def cast_rows(X: Any, kind: type[np.floating], *, leaving: Sequence[int] = ()) -
             return X.astype(kind, copy=False)
         if not len(leaving) and hasattr(X, "iloc"):
             return X.to_numpy(kind)
-        values = np.empty((len(X), len(kinds)), kind, order="F")
+        values = np.full((len(X), len(kinds)), np.nan, kind, order="F")
         for place in range(len(kinds)):
             if place not in leaving:
                 values[:, place] = _numbers(X, place, kind)
-    return values
+    whole = [place for place in range(len(kinds)) if kinds[place] in "iu" and place not in leaving]
+    too_long = _polars_frame(X) is not None and (np.abs(values[:, whole]) >= LONGEST).any()
+    return None if too_long else values
 
 
 def own_categories(X: Any, place: int) -> list[Any]:
@@ -72,29 +76,42 @@ def own_codes(X: Any, place: int) -> np.ndarray:
 
 
 def recode(codes: np.ndarray, own: Sequence[Any], known: Sequence[Any]) -> np.ndarray:
-    """Places among ``known``, NaN for others and missing ones, in the place of those among ``own``."""
+    """Places among ``known``, NaN for others and missing ones, in the place of those among ``own``.
+
+    Categories are the same if Python takes them for equal: 1 is 1.0, and True.
+    """
     place = {category: k for k, category in enumerate(known)}
     places = np.array([*(place.get(category, np.nan) for category in own), np.nan])
     return places[np.where(np.isnan(codes), len(own), codes).astype(np.intp)]
 
 
-def number_values(X: Any, place: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """A number for each distinct value of a column, and for each number a row that has it.
+def code_values(X: Any, place: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """A code for each distinct value of a column, and for each code a row that has it.
 
-    ``None`` if values are missing, or of several types, of which some may be equal and yet not the same category.
+    ``None`` if values are missing, are of no type of NumPy's or of several types, of which some may be equal and yet
+    not the same category.
     """
     frame = _polars_frame(X)
     if frame is not None:
         column = frame[:, place]
-        if column.null_count():
+        if column.null_count() or _kind_of(column.dtype) == "f":
             return None
-        values = column.unique().to_list()
-        codes = column.replace_strict(values, list(range(len(values))), return_dtype=nw.Int64).to_numpy()
+        known = column.unique().to_list()
+        codes = column.replace_strict(known, list(range(len(known))), return_dtype=nw.Int64).to_numpy()
     else:
         column = X.iloc[:, place] if hasattr(X, "iloc") else X[:, place]
-        if column.dtype == object and len(set(map(type, column))) > 1:
-            return None
-        codes, _ = import_module("pandas").factorize(column)
+        if str(column.dtype) == CATEGORY:
+            codes = column.cat.codes.to_numpy()
+        elif _numpy_kind(column.dtype) in "biu":
+            codes = np.unique(np.asarray(column), return_inverse=True)[1]
+        else:
+            # Not by pandas, which up to 2.1 reads a word as far as its first NUL.
+            words = np.asarray(column, object).tolist()
+            types = set(map(type, words))
+            if len(types) != 1 or not issubclass(types.pop(), str | int | np.integer):
+                return None
+            code: dict[Any, int] = {}
+            codes = np.fromiter((code.setdefault(word, len(code)) for word in words), np.int64, len(words))
         if codes.min() < 0:
             return None
     return codes, np.unique(codes, return_index=True)[1]

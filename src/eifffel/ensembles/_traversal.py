@@ -273,7 +273,8 @@ def _pack(
         return int(tree_kernels.pack_nodes(trees.start, trees.stop, *nodes, column_bits, root, node, leaf))
 
     parts = split_evenly(table.n_trees, n_jobs)
-    broken = max(run_threads(pack, parts, n_jobs=n_jobs, verbose=0, description="nodes"))
+    found = run_threads(pack, parts, n_jobs=n_jobs, verbose=0, description="nodes")
+    broken = next((tree for tree in found if tree >= 0), -1)
     if broken >= 0:
         raise UnsupportedModelError(
             f"the nodes of tree {broken} of this model are no tree: a node is its own ancestor, has two parents, or is "

@@ -272,10 +272,12 @@ class XGBoostView(BoosterView):
                 values = np.where(values == np.float32(missing), np.float32(np.nan), values)
         for place in by_category:
             known, own = self._known_categories[place], own_categories(rows, place)
-            if known is not None and all(map(_keeps_its_bytes, own)):
-                values[:, place] = recode(values[:, place], own, known)
-            elif known is not None or not hasattr(rows, "iloc"):
+            if known is None and hasattr(rows, "iloc"):
+                continue
+            # XGBoost refuses categories that it does not know, and cuts the bytes of words where letters end.
+            if known is None or not all(map(_keeps_its_bytes, known)) or not set(own) <= set(known):
                 return None
+            values[:, place] = recode(values[:, place], own, known)
         if np.isinf(values).any():
             self._matrix(rows)  # raises what XGBoost says about such rows
         return values
@@ -290,7 +292,7 @@ class XGBoostView(BoosterView):
             values = own["values"]
             if "offsets" in own:  # words, whose bytes stand one after another
                 text = bytes(value % 256 for value in values)
-                values = [text[begin:end].decode("ascii", "replace") for begin, end in pairwise(own["offsets"])]
+                values = [text[begin:end].decode("utf-8", "replace") for begin, end in pairwise(own["offsets"])]
             found.append(values or None)
         return found or [None] * self._booster.num_features()
 

@@ -224,8 +224,10 @@ def _find_public_values(
     public, of_labels = (
         find_public_counts(_first_and(rows, selection.step), groups) for rows in (counts, accuracy_counts)
     )
+    # Of weighted rows it is not known how many people have each label.
+    weighted: dict[str, Any] = {"raised_errors": []} if counts.weighted else {}
     if public.is_whole and of_labels.is_whole:
-        return {}
+        return weighted
     rates = selection_rate(*map(groups.count_compared, (public.decided.favorable[1], public.decided.totals)))
     n_rows = groups.count_people(public.decided.n_rows)
     instead: dict[str, Any] = {
@@ -249,7 +251,7 @@ def _find_public_values(
             "original": compared.interval(0, selection.confidence),
             **find_limits(compared, 1, selection.bounds)._asdict(),
             "raised_errors": list(map(asdict, compared.raised_errors(1))),
-        }
+        } | weighted
     if labelled is not None:
         instead |= {
             "n_accuracy_rows": int(labelled.n_rows.sum()),

@@ -99,7 +99,8 @@ class PathCounts:
 
     def raised_errors(self, step: int) -> tuple[RaisedError, ...]:
         """About whom a step errs more often than the original model, and no less about others of their label."""
-        return find_raised_errors(self.constraint, self.favorable[0], self.favorable[step], self.totals)
+        decided = self.favorable[0], self.favorable[step]
+        return find_raised_errors(self.constraint, *decided, self.totals, self.tolerance)
 
     def interval(self, step: int, confidence: float | None = None) -> tuple[float, float] | None:
         """The interval of the discrimination at a step, 95% unless said otherwise; ``None`` for weighted rows.

@@ -19,9 +19,10 @@ class RaisedError:
     before, after : float
         How often the original model and the step decide against their label.
     other : str
-        About whom of that label the original model erred most, of another group.
+        People of that label and of another group, with whom they are compared, about whom the original model erred
+        more often.
     other_before, other_after : float
-        The same about them; the step does not err less.
+        The same about these; the step does not err less.
 
     Examples
     --------
@@ -46,38 +47,41 @@ class RaisedError:
 
 
 def find_raised_errors(
-    constraint: Constraint, favorable_before: np.ndarray, favorable_after: np.ndarray, totals: np.ndarray
+    constraint: Constraint,
+    favorable_before: np.ndarray,
+    favorable_after: np.ndarray,
+    totals: np.ndarray,
+    tolerance: float = 0.0,
 ) -> tuple[RaisedError, ...]:
-    """Compare the errors about those who are bounded before and after an edit, label by label.
+    """Compare the errors about each two sides whose difference is bounded, before and after an edit.
 
-    Counts have shape (n_groups, n_labels). Of people of one label, those count of whom the original model erred less
-    than about some others: where it errs more about them, and about none of those others less.
+    Counts have shape (n_groups, n_labels). A side is named where the original model erred less about it than about the
+    other, and the edit errs more about it, and about the other no less; of several others, beside the one about whom
+    the original model erred most. Shares differ if they do by more than the ``tolerance``.
     """
     size = constraint.count_sides(np.asarray(totals))
-    before, after = (constraint.count_sides(np.asarray(table)) for table in (favorable_before, favorable_after))
+    chosen = [constraint.count_sides(np.asarray(table)) for table in (favorable_before, favorable_after)]
+    beside: dict[int, list[int]] = {}
+    for a, b in constraint.pairs.tolist():
+        for side, other in ((a, b), (b, a)):
+            if size[side] and size[other]:
+                beside.setdefault(side, []).append(other)
     found = []
-    for family in np.unique(constraint.family):
-        sides = np.flatnonzero(constraint.kept & (constraint.family == family) & (size > 0))
-        unfavorable, favorable = (bool(constraint.members[sides, :, label].any()) for label in (0, 1))
-        if favorable == unfavorable:  # nobody, or everybody, whose rates are no errors
+    for side in sorted(beside):
+        unfavorable, favorable = (bool(constraint.members[side, :, label].any()) for label in (0, 1))
+        if favorable == unfavorable:  # rates of everybody are no errors
             continue
-        errors, now = (size[sides] - table[sides] if favorable else table[sides] for table in (before, after))
-        rates = [errors / size[sides], now / size[sides]]
-        worst = rates[0] == rates[0].max()
-        if np.any((now < errors) & worst):
-            continue
-        other = int(np.argmax(worst))
-        found += [
-            RaisedError(
-                group=constraint.names[sides[k]],
-                before=float(rates[0][k]),
-                after=float(rates[1][k]),
-                other=constraint.names[sides[other]],
-                other_before=float(rates[0][other]),
-                other_after=float(rates[1][other]),
-            )
-            for k in np.flatnonzero(~worst & (now > errors)).tolist()
-        ]
+
+        def rates(k: int, of_favorable: bool = favorable) -> tuple[float, float]:
+            errors = [size[k] - table[k] if of_favorable else table[k] for table in chosen]
+            return float(errors[0] / size[k]), float(errors[1] / size[k])
+
+        before, after = rates(side)
+        others = [(*rates(k), k) for k in dict.fromkeys(beside[side])]
+        kept = [(was, -k, now) for was, now, k in others if was > before + tolerance and now >= was - tolerance]
+        if kept and after > before + tolerance:
+            was, minus_k, now = max(kept)
+            found.append(RaisedError(constraint.names[side], before, after, constraint.names[-minus_k], was, now))
     return tuple(found)
 
 

@@ -97,7 +97,7 @@ class Selection:
         With ``confidence``, where the bound is not met: why, and how many rows of whom would do.
     raised_errors : tuple of RaisedError
         Of error rates that are bounded, about whom the step errs more often than the original model, and no less about
-        those of whom that erred most. Below some bound there is no other way to make them equal.
+        others of whom that erred more. Below some bound there is often no other way to make them equal.
     public_values : dict
         What reports and records say in place of some of these, where people are `hidden` from them.
 

@@ -80,7 +80,7 @@ class Verdict:
         In each group that is compared.
     raised_errors : tuple of RaisedError
         Of error rates that are bounded, about whom the step errs more often than the original model on these rows, and
-        no less about those of whom that erred most.
+        no less about others of whom that erred more.
     heading, sentence : str
         The verdict in a few words, and with all numbers.
 

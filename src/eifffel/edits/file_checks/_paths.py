@@ -211,11 +211,11 @@ def check_shortfall(shortfall: Any) -> None:
 def check_raised_error(raised: Any) -> None:
     """About whom a step errs more: names of groups, and shares."""
     what = "raised errors that are none"
-    state = vars(raised)
+    state = dict(vars(raised))
     refuse_unless(set(state) == set(type(raised).__dataclass_fields__), what)
     names = [state.pop(name) for name in ("group", "other")]
     refuse_unless(all(isinstance(name, str) for name in names), what)
-    refuse_unless(all(isinstance(share, float) for share in state.values()), what)
+    refuse_unless(all(isinstance(share, float) and 0 <= share <= 1 for share in state.values()), what)
 
 
 def check_selection(selection: Any) -> None:
