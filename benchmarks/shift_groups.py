@@ -156,8 +156,8 @@ def write_page(results: dict[tuple[str, str, str], list[dict[str, Any]]], out: P
         "[decisions.md](../development/decisions.md): accuracy in percent (on Bank balanced) where a variant "
         "discriminates on the test rows as the line does for the bounds 0.02, 0.05 and 0.10, in the mean over cases "
         "and these bounds, how far that is ahead of the line, and how often they are met on the selection rows. "
-        "Titles are: what leaves are fitted to; feedback from counts. ± is the standard error. Accuracy is read off as on "
-        "the peers page, by the best mixture of two steps."
+        "Titles are: what leaves are fitted to; feedback from counts. ± is the standard error. Accuracy is read off as "
+        "on the peers page, by the best mixture of two steps."
     )
     say()
     kinds = {"Both kinds of models together": (BOOSTED, FOREST), BOOSTED: (BOOSTED,), FOREST: (FOREST,)}
