@@ -251,3 +251,19 @@ def test_an_order_holds_no_model_after_it_was_replayed():
     order.replay(view, rows, n_jobs=1, verbose=0)
     held = {name for name, value in vars(order).items() if value is not None}
     assert held == {"directions", "knots", "reach"}, "or it could not be stored"
+
+
+@pytest.mark.parametrize("name", ["forest", "boosting"])
+def test_threads_find_what_one_finds(name, monkeypatch):
+    X, y, s = people(300, 5)
+    view = view_ensemble(MODELS[name].fit(X, y))
+    rows, order = place(view, X, y, s), draw_curve(np.random.RandomState(1), view, 3, 5)
+    alone = order.on_rows(view, rows)
+    expected = alone.replay(view, rows, n_jobs=1, verbose=0)
+    assert alone.n_steps > 10
+    for module in ("strategies._curve", "strategies._steps"):
+        monkeypatch.setattr(f"eifffel.{module}.jobs_for", lambda n_pairs, n_jobs: n_jobs)
+    for n_jobs in (2, 3):
+        together = order.on_rows(view, rows, n_jobs=n_jobs)
+        np.testing.assert_array_equal(together.reach, alone.reach)
+        np.testing.assert_array_equal(together.replay(view, rows, n_jobs=n_jobs, verbose=0), expected)

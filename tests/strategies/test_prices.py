@@ -19,6 +19,7 @@ from eifffel.rows.groups import read_groups
 from eifffel.strategies import _prices
 from eifffel.strategies._calibration import ScoreCalibration, calibrate
 from eifffel.strategies._directions import count_people
+from eifffel.strategies._prices import soften
 from eifffel.strategies._shift import goes_along_curve
 
 
@@ -225,3 +226,10 @@ def test_where_shifts_go_along_a_curve():
     assert not goes("equalized_odds", 2, "up")
     assert not goes("equalized_odds", 3)
     assert not any(goes(name, n) for name in CONSTRAINTS for n in (2, 3) if name != "equalized_odds")
+
+
+def test_the_softened_step_is_the_usual_formula():
+    z = np.concatenate([np.linspace(-60, 60, 4001), [0.0, -0.0, 1e300, -1e300, 39.999999, 40.0, -40.0]])
+    soft, rise = soften(z)
+    np.testing.assert_allclose(soft, np.logaddexp(0, z), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(rise, expit(z), rtol=0, atol=1e-15)

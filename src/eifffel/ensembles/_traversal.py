@@ -11,8 +11,8 @@ from eifffel.kernels import tree_kernels
 
 # A code that no cut is below, and one that every cut is above.
 HIGHEST, LOWEST = np.iinfo(np.int32).max, np.iinfo(np.int32).min
-# Values that one thread codes at once: few enough that they stay in its cache.
-VALUES_PER_BLOCK = 1 << 18
+# Values that one thread codes at once: few enough that they stay in its cache beside the nodes of a large tree.
+VALUES_PER_BLOCK = 1 << 16
 # Rows that one thread takes at a time, so that all threads end together.
 ROWS_PER_PART = 1 << 14
 

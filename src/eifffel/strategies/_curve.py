@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from eifffel._utils.parallel import jobs_for, run_threads, split_evenly
 from eifffel.constraints import Constraint
 from eifffel.ensembles import EnsembleView, NearTies, add_prices
 from eifffel.exceptions import IndistinctGroupsWarning, ViewMismatchError, warn_caller
@@ -25,6 +26,7 @@ from eifffel.leaves.placing import PlacedRows
 from eifffel.rows.hashing import MOST_HASHES
 from eifffel.strategies._base import EditOrder, cumulate
 from eifffel.strategies._steps import (
+    STEPS_OF_SEARCH,
     Limit,
     blocks_of,
     count_up,
@@ -116,7 +118,7 @@ class ShiftOrder(EditOrder):
                 highs.append(np.array([segment.place + segment.length]))
                 continue
             limits = segment.limits(rounding, growth)
-            _, start, pull = segment.cut(lines, limits)
+            _, start, pull = segment.cut(lines, limits, n_jobs=n_jobs)
             moved = np.abs(pull) > NO_PULL * (np.abs(segment.slope) @ largest)
             low, high = find_crossings(start, pull, moved, *limits, segment.length, n_jobs=n_jobs)
             if segment.place:  # before it, another line is what rows are on
@@ -292,7 +294,7 @@ class ShiftOrder(EditOrder):
                     "file is damaged: trace the path again"
                 )
             of_all = segment.limits(near.rounding, near.growth)
-            rows, start, pull = segment.cut(lines, of_all, decided)
+            rows, start, pull = segment.cut(lines, of_all, decided, n_jobs=n_jobs)
             limits = of_rows(of_all, rows)
             reach = np.append(0.0, self.reach[first:stop] - segment.place)
             begin, end = (step + (first - 1) for step in find_within(reach, start, pull, *limits, n_jobs=n_jobs))
@@ -365,7 +367,12 @@ class Segment(NamedTuple):
         return rounding + add_prices(np.abs(self.begin), growth), add_prices(np.abs(self.slope), growth)
 
     def cut(
-        self, lines: RowLines, limits: tuple[Limit, Limit], decided: np.ndarray | None = None
+        self,
+        lines: RowLines,
+        limits: tuple[Limit, Limit],
+        decided: np.ndarray | None = None,
+        *,
+        n_jobs: int | None = 1,
     ) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray]:
         """The rows that cross here or come near, or are decided otherwise than they begin; their scores and pulls.
 
@@ -375,11 +382,21 @@ class Segment(NamedTuple):
             return slice(None), lines.start, add_prices(self.slope, lines.pull)
         n_rows = len(lines.start)
         rounding, growth = (np.broadcast_to(np.asarray(limit, np.float64), n_rows) for limit in limits)
-        asked = np.empty(0, bool) if decided is None else decided
         row, start, drift = np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows)
-        given = (lines.start, lines.pull, self.begin, self.slope, rounding, growth, asked)
-        found = step_kernels.find_movable(*given, row, start, drift)
-        return row[:found], start[:found], drift[:found]
+
+        def find(part: slice) -> slice:
+            asked = np.empty(0, bool) if decided is None else decided[part]
+            given = lines.start[part], lines.pull[:, part], self.begin, self.slope, rounding[part], growth[part], asked
+            n_found = step_kernels.find_movable(*given, row[part], start[part], drift[part])
+            row[part.start : part.start + n_found] += part.start
+            return slice(part.start, part.start + n_found)
+
+        n_jobs = jobs_for(STEPS_OF_SEARCH * n_rows, n_jobs)
+        found = run_threads(find, split_evenly(n_rows, n_jobs), n_jobs=n_jobs, verbose=0, description="rows that move")
+        if len(found) == 1:
+            return row[found[0]], start[found[0]], drift[found[0]]
+        moved = tuple(np.concatenate([of_all[part] for part in found]) for of_all in (row, start, drift))
+        return moved[0], moved[1], moved[2]
 
 
 class RowsOnLine(NamedTuple):

@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 from scipy.linalg import block_diag
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from eifffel._utils.parallel import one_blas_thread
 from eifffel.constraints import Constraint
@@ -26,6 +25,7 @@ N_BOUNDS = 25
 CORRECTIONS, STEP = 3, 0.5
 # How smooth the step at the cut-off is taken to be: less the second time.
 SMOOTHING = (0.02, 0.005)
+BENT = 40.0
 # Prices are found with at most so many rows; what they bring about is counted with all.
 MOST_PRICED = 20_000
 # How often prices are moved in one search.
@@ -228,8 +228,9 @@ class PricedRows:
             owed = paid @ free / size_of_unit
             size = np.sqrt(owed**2 + 1e-8)
             beyond = free - np.clip(free, -MOST_UNITS, MOST_UNITS)
-            value = sharp * (share @ np.logaddexp(0, over)) - (unit * excess) @ free + STIFF / 2 * beyond @ beyond
-            slope = -((share * expit(over)) @ likeness) - unit * excess + STIFF * beyond
+            soft, rise = soften(over)
+            value = sharp * (share @ soft) - (unit * excess) @ free + STIFF / 2 * beyond @ beyond
+            slope = -((share * rise) @ likeness) - unit * excess + STIFF * beyond
             return value + bound * size_of_unit * size.sum(), level @ (slope + bound * (owed / size) @ paid)
 
         free = prices / unit
@@ -238,6 +239,17 @@ class PricedRows:
                 loss, free, args=(sharp,), jac=True, method="L-BFGS-B", options={"maxiter": MOST_SEARCHED}
             ).x
         return unit * (level @ free)
+
+
+def soften(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """``log(1 + exp(z))``, which is nearly the larger of 0 and z, and its slope ``1 / (1 + exp(-z))``."""
+    soft, rise = np.maximum(z, 0), (z > 0).astype(np.float64)
+    bent = np.flatnonzero(np.abs(z) < BENT)  # exp takes longer than all else, and elsewhere adds nothing to a float
+    near = z[bent]
+    small = np.exp(-np.abs(near))
+    soft[bent] += np.log1p(small)
+    rise[bent] = np.where(near > 0, 1, small) / (1 + small)
+    return soft, rise
 
 
 @dataclass(frozen=True, eq=False)
