@@ -12,7 +12,7 @@ from joblib import cpu_count, effective_n_jobs
 from threadpoolctl import threadpool_limits
 from tqdm.auto import tqdm
 
-T = TypeVar("T")
+Result = TypeVar("Result")
 
 _BLAS_LIMIT = RLock()
 
@@ -75,7 +75,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def start_beside(work: Callable[[], T], n_jobs: int | None) -> Callable[[], T]:
+def start_beside(work: Callable[[], Result], n_jobs: int | None) -> Callable[[], Result]:
     """Begin work that releases the interpreter lock in a thread of its own; what is returned waits for its result.
 
     With one job it is done when it is asked for.
