@@ -3,7 +3,9 @@
 from importlib.util import find_spec
 
 import numpy as np
+import pytest
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
+from sklearn.utils.fixes import parse_version
 
 BOOSTED = {
     "gradient boosting": lambda X, y: GradientBoostingClassifier(n_estimators=12, random_state=0).fit(X, y),
@@ -105,3 +107,17 @@ if find_spec("catboost"):
 def as_words(y):
     """Labels that are words."""
     return np.where(np.asarray(y) == 1, "yes", "no")
+
+
+# From which version on each library takes frames of polars: with numbers, and with categories.
+POLARS_NUMBERS = {"lightgbm": "4.7", "xgboost": "2.1", "catboost": "1.2.8"}
+POLARS_CATEGORIES = {"xgboost": "3.1", "catboost": "1.2.8"}
+
+
+def skip_unless_polars(name, since):
+    """Skip the test where a library, or polars, is not there, or is older than it must be."""
+    library, _ = pytest.importorskip(name), pytest.importorskip("polars")
+    if name == "xgboost":
+        pytest.importorskip("pyarrow")  # XGBoost reads polars through it
+    if parse_version(library.__version__) < parse_version(since[name]):
+        pytest.skip(f"{name} reads such frames of polars from {since[name]} on")

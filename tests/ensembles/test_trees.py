@@ -13,7 +13,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier
 
-from boosters import BOOSTED
+from boosters import BOOSTED, POLARS_CATEGORIES, POLARS_NUMBERS, skip_unless_polars
 from draws import people
 from eifffel.ensembles import _traversal, view_ensemble
 from eifffel.ensembles._traversal import Traversal
@@ -310,16 +310,22 @@ def test_xgboost_knows_words_that_stand_after_others_beyond_ascii_only_by_itself
     check(view, plain)
 
 
-def test_xgboost_with_words_beyond_ascii_and_frames_of_polars():
-    xgboost, pandas = pytest.importorskip("xgboost"), pytest.importorskip("pandas")
-    polars = pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
+def test_xgboost_with_words_beyond_ascii():
+    xgboost = pytest.importorskip("xgboost")
     frame = frame_of_words()
     model = xgboost.XGBClassifier(n_estimators=12, enable_categorical=True, tree_method="hist", n_jobs=1)
     words = frame["word"].cat.rename_categories({"b": "ä"})
     view = view_ensemble(model.fit(frame.assign(word=words), y))
     check = check_leaves if view._known_categories == [None] * 3 else check_by_library
     check(view, frame.assign(word=words))
+
+
+def test_xgboost_with_categories_of_polars():
+    skip_unless_polars("xgboost", POLARS_CATEGORIES)
+    import polars
+    import xgboost
+
+    frame = frame_of_words()
     given = polars.DataFrame(
         {
             "p": HOLES[:, 0],
@@ -330,20 +336,12 @@ def test_xgboost_with_words_beyond_ascii_and_frames_of_polars():
             "flag": y > 0,
         }
     )
-    try:
-        model = xgboost.XGBClassifier(n_estimators=12, enable_categorical=True, n_jobs=1)
-        model.fit(given, frame["word"].isin(["b", "e"]).astype(int))
-    except (ImportError, TypeError, ValueError, xgboost.core.XGBoostError) as error:
-        pytest.skip(f"this XGBoost takes no categories of this polars: {error}")
-    view = view_ensemble(model)
+    model = xgboost.XGBClassifier(n_estimators=12, enable_categorical=True, n_jobs=1)
+    view = view_ensemble(model.fit(given, frame["word"].isin(["b", "e"]).astype(int)))
     assert view.table.by_category.any()
     check_leaves(view, given)
     check_leaves(view, given.with_columns(word=given["word"].cast(polars.String).cast(polars.Categorical)))
     check_leaves(view, given.with_columns(word=polars.lit(None, polars.Enum(WORDS))))
-    view = view_ensemble(
-        xgboost.XGBClassifier(n_estimators=12, n_jobs=1).fit(pandas.DataFrame(X, columns=list("abcde")), y)
-    )
-    check_leaves(view, polars.DataFrame(dict(zip("abcde", X.T, strict=True))))
 
 
 @pytest.fixture
@@ -446,16 +444,26 @@ def test_catboost_with_categories_one_against_the_others(policy):
     check_leaves(view, other.astype({"street": str}))
     check_leaves(view, other.to_numpy())
     check_leaves(view, other.iloc[:1])
-    polars = pytest.importorskip("polars")
-    given = polars.DataFrame({name: list(other[name]) for name in other})
-    try:
-        model.predict(given)
-    except Exception as error:
-        pytest.skip(f"this CatBoost takes no frames of this polars: {error}")
-    check_leaves(view, given)
     # Words and numbers that are equal, or look it, are CatBoost's to tell apart.
     check_by_library(view, other.assign(street=[*other["street"][:-2].astype(object), "2", 2]))
     check_by_library(view, other.assign(p=[*other["p"][:-1].astype(object), "1.5"]))
+
+
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise", "Lossguide"])
+def test_catboost_with_categories_of_polars(policy):
+    skip_unless_polars("catboost", POLARS_CATEGORIES)
+    import polars
+
+    random = np.random.RandomState(4)
+    given = {"p": HOLES[:, 0], "town": np.array(["Rome", "Köln", "Oslo", ""])[random.randint(0, 4, len(y))]}
+    frame = polars.DataFrame({**given, "street": random.randint(-2, 5, len(y)), "q": X[:, 4]})
+    model = catboost_of(frame, ["town", "street"], one_hot_max_size=20, grow_policy=policy, nan_mode="Min")
+    model.fit(frame, ((frame["town"] == "Rome") ^ (frame["street"] == 2)).cast(polars.Int64))
+    view = view_ensemble(model)
+    assert len(np.unique(view.table.feature[view.table.by_category])) > 1
+    check_leaves(view, frame)
+    towns = polars.Series(random.permutation([*given["town"][:-2], "Bergen", "rome"]))
+    check_leaves(view, frame.with_columns(town=towns, street=polars.Series(random.randint(-9, 9, len(y)))))
 
 
 def test_catboost_places_rows_by_its_counters_of_categories_itself():
@@ -494,14 +502,13 @@ def test_lightgbm_tells_true_from_one(light):
 
 
 def test_an_unseen_word_of_polars_is_refused_in_the_words_of_xgboost():
-    xgboost, polars = pytest.importorskip("xgboost"), pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
+    skip_unless_polars("xgboost", POLARS_CATEGORIES)
+    import polars
+    import xgboost
+
     words = np.array(list("abc"))[np.random.RandomState(4).randint(0, 3, len(y))]
     given = polars.DataFrame({"p": X[:, 0], "word": polars.Series(words).cast(polars.Categorical)})
-    try:
-        model = xgboost.XGBClassifier(n_estimators=4, enable_categorical=True, n_jobs=1).fit(given, y)
-    except (ImportError, TypeError, ValueError, xgboost.core.XGBoostError) as error:
-        pytest.skip(f"this XGBoost takes no categories of this polars: {error}")
+    model = xgboost.XGBClassifier(n_estimators=4, enable_categorical=True, n_jobs=1).fit(given, y)
     words[77] = "zz"
     unseen = given.with_columns(word=polars.Series(words).cast(polars.Categorical))
     view = view_ensemble(model)
@@ -510,17 +517,12 @@ def test_an_unseen_word_of_polars_is_refused_in_the_words_of_xgboost():
 
 
 def test_xgboost_rounds_whole_numbers_of_many_digits_itself():
-    polars = pytest.importorskip("polars")
-    if "xgboost" not in BOOSTED:
-        pytest.skip("xgboost is not installed")
+    skip_unless_polars("xgboost", POLARS_NUMBERS)
+    import polars
+
     huge = np.where(np.arange(len(y)) % 50 == 7, 2**60 + 2**36 + 1, np.arange(len(y)) * 2**52)
     given = polars.DataFrame({"p": X[:, 0], "huge": huge})
-    try:
-        view = view_ensemble(BOOSTED["xgboost"](given, (huge > 2**58).astype(int)))
-        view.model.predict(given)
-    except Exception as error:
-        pytest.skip(f"this XGBoost takes no frames of this polars: {error}")
-    check_by_library(view, given)
+    check_by_library(view_ensemble(BOOSTED["xgboost"](given, (huge > 2**58).astype(int))), given)
 
 
 def test_catboost_with_words_that_a_nul_ends_and_other_columns():
@@ -548,19 +550,14 @@ def test_catboost_with_words_that_a_nul_ends_and_other_columns():
 
 @pytest.mark.parametrize("name", ["lightgbm", "xgboost", "catboost"])
 def test_frames_of_polars(name):
-    polars = pytest.importorskip("polars")
-    if name not in BOOSTED:
-        pytest.skip(f"{name} is not installed")
+    skip_unless_polars(name, POLARS_NUMBERS)
+    import polars
+
     whole = np.random.RandomState(4).randint(-300, 300, len(y))
     given = polars.DataFrame(
         {"p": HOLES[:, 0], "q": X[:, 4].astype(np.float32), "n": whole, "huge": whole * 2**33, "flag": y > 0}
     ).with_columns(p=polars.col("p").fill_nan(None))
-    try:
-        model = BOOSTED[name](given, (whole % 7 > 2).astype(int))
-        model.predict(given)
-    except Exception as error:
-        pytest.skip(f"this {name} takes no frames of this polars: {error}")
-    view = view_ensemble(model)
+    view = view_ensemble(BOOSTED[name](given, (whole % 7 > 2).astype(int)))
     if name == "catboost":  # which rounds whole numbers of many digits itself
         check_by_library(view, given)
         given = given.with_columns(huge=polars.col("huge").cast(polars.Float64))
