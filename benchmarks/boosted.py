@@ -410,6 +410,10 @@ def report_cost(n_rows: int, repeats: int) -> None:
         applied, whole, curve = (f"{statistics.median(column):.2f}" for column in zip(*ratios, strict=True))
         say(f"| {title} | {applied} | {whole} | {steps[0]:,} | {curve} | {steps[1]:,} |")
     say()
+    model = make_catboost(0, None).set_params(thread_count=1).fit(X[:50_000], y[:50_000])
+    predicting = statistics.median(seconds(lambda: model.predict(X, thread_count=1)) for _ in range(3))
+    given = {"sensitive_features": group, "strategy": "shift", "n_jobs": 1}
+    say_stages(lambda: trace_path(model, X, y, **given), predicting, "one predict of CatBoost", repeats)
 
 
 def main() -> None:

@@ -84,10 +84,11 @@ class Variant:
             view, placed, searched, constraint, options["n_jobs"], with_scoring_rows=self.fitted_to != SEARCHED
         )
 
-        def find(people: PricedRows) -> np.ndarray:
-            return find_knots(people, trust=FEEDBACK[self.feedback](people), sweep=SWEEP if self.sweep else 0.0)
+        return fit_curve(view, pricing, self.find)
 
-        return fit_curve(view, pricing, find)
+    def find(self, people: PricedRows) -> np.ndarray:
+        """The knots of the curve."""
+        return find_knots(people, trust=FEEDBACK[self.feedback](people), sweep=SWEEP if self.sweep else 0.0)
 
 
 def know_votes(view: Any, placed: Any) -> None:

@@ -10,8 +10,7 @@ import argparse
 import json
 import sys
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +21,11 @@ import pandas as pd
 
 from eifffel import trace_path
 from eifffel._utils.writing import write_whole
-from eifffel.strategies import STRATEGIES, ShiftOrder, Strategy
-from eifffel.strategies._directions import Pricing
-from eifffel.strategies._prices import PricedRows, find_knots
-from eifffel.strategies._shift import fit_curve
+from eifffel.strategies import STRATEGIES, Strategy
+from eifffel.strategies._prices import PricedRows
 from page import VERSIONS, save, say, table
 from several_groups import CASES, FEATURES, MIN_GROUP_ROWS, forest, load, measure, split
-from shift_curve import BOOSTED, BOTH, FEEDBACK, FOREST, N_TREES, SEARCHED
+from shift_curve import BOOSTED, BOTH, FEEDBACK, FOREST, N_TREES, SEARCHED, Variant
 
 sys.path.append(str(Path(__file__).parent / "peers"))
 from measures import best_mixture
@@ -40,36 +37,19 @@ LEVELS = (0.02, 0.05, 0.1)
 LINE = "line"
 
 
-@dataclass(frozen=True)
-class GroupsVariant:
-    """One way to find a curve for several groups."""
-
-    fitted_to: str
-    feedback: str
+class BeyondNone(Variant):
+    """A curve that goes on to twice the prices of no difference."""
 
     @property
     def title(self) -> str:
         return f"{self.fitted_to}; {self.feedback}"
 
-    def order(self, view: Any, *given: Any, draw: Any, draw_selection_sample: Any, **options: Any) -> ShiftOrder:
-        """A strategy; see `eifffel.strategies.Strategy`."""
-        pricing = Pricing.of(
-            view,
-            draw(),
-            draw_selection_sample(),
-            given[-1],
-            options["n_jobs"],
-            with_scoring_rows=self.fitted_to != SEARCHED,
-        )
-
-        def find(people: PricedRows) -> np.ndarray:
-            knots = find_knots(people, trust=FEEDBACK[self.feedback](people))
-            return np.vstack([knots, 2 * knots[-1]])
-
-        return fit_curve(view, pricing, find)
+    def find(self, people: PricedRows) -> np.ndarray:
+        knots = super().find(people)
+        return np.vstack([knots, 2 * knots[-1]])
 
 
-VARIANTS = [GroupsVariant(fitted_to, feedback) for fitted_to in (BOTH, SEARCHED) for feedback in FEEDBACK]
+VARIANTS = [BeyondNone(fitted_to, feedback, sweep=True) for fitted_to in (BOTH, SEARCHED) for feedback in FEEDBACK]
 TITLES = [LINE, *(variant.title for variant in VARIANTS)]
 
 
@@ -115,32 +95,49 @@ def run(model: str, name: str, features: str, seed: int) -> dict[str, Any]:
     return found
 
 
-def value_at(runs: list[dict[str, Any]], title: str) -> np.ndarray:
+# The mean, how far ahead of the line, the error of that, and how often bounds are met.
+Judged = tuple[float, float, float, float]
+Reading = Callable[[np.ndarray, np.ndarray, float, float], float]
+
+
+def by_mixtures(gap: np.ndarray, value: np.ndarray, alike: float, level: float) -> float:
+    """The best mixture of two steps, or of one and one decision for all, as the peers page reads accuracy off."""
+    return best_mixture(np.append(gap, 0.0)[:, None], np.append(value, alike), level)
+
+
+def by_steps(gap: np.ndarray, value: np.ndarray, alike: float, level: float) -> float:
+    """The best single step within the level; mixed with one decision for all only where there is none."""
+    if (gap <= level).any():
+        return float(value[gap <= level].max())
+    share = level / gap.min()
+    return float(share * value[gap.argmin()] + (1 - share) * alike)
+
+
+def value_at(runs: list[dict[str, Any]], title: str, read: Reading = by_mixtures) -> np.ndarray:
     """The metric in percent where a variant discriminates as the line does at each level, in the mean over splits."""
     gap, value = (np.mean([one[title][what] for one in runs], axis=0) for what in ("worst", "value"))
     of_line = np.mean([one[LINE]["worst"] for one in runs], axis=0)
-    alike = np.mean([one["alike"] for one in runs])
-    points, heights = np.append(gap, 0.0)[:, None], np.append(value, alike)
-    return np.array([100 * best_mixture(points, heights, of_line[EPSILONS.index(level)]) for level in LEVELS])
+    alike = float(np.mean([one["alike"] for one in runs]))
+    return np.array([100 * read(gap, value, alike, of_line[EPSILONS.index(level)]) for level in LEVELS])
 
 
-def judge(results: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float, float, float]]:
+def judge(results: dict[str, list[dict[str, Any]]], read: Reading = by_mixtures) -> dict[str, Judged]:
     """Of each variant the mean, how far ahead of the line it is, the error of that, and how often bounds are met."""
     found = {}
     for title in TITLES:
         ahead, variance, means, met = [], 0.0, [], []
         for runs in results.values():
-            means.append(value_at(runs, title).mean())
-            ahead.append(means[-1] - value_at(runs, LINE).mean())
+            means.append(value_at(runs, title, read).mean())
+            ahead.append(means[-1] - value_at(runs, LINE, read).mean())
             without = [runs[:i] + runs[i + 1 :] for i in range(len(runs))]
-            left_out = [np.mean(value_at(some, title) - value_at(some, LINE)) for some in without]
+            left_out = [np.mean(value_at(some, title, read) - value_at(some, LINE, read)) for some in without]
             variance += (len(runs) - 1) * float(np.var(left_out)) / len(results) ** 2
             met.append(np.mean([[one[title]["met"][EPSILONS.index(level)] for level in LEVELS] for one in runs]))
         found[title] = float(np.mean(means)), float(np.mean(ahead)), float(np.sqrt(variance)), float(np.mean(met))
     return found
 
 
-def winner_of(found: dict[str, tuple[float, float, float, float]]) -> str:
+def winner_of(found: dict[str, Judged]) -> str:
     """By the rule: the line, unless the best of the curves is ahead of it by more than one standard error."""
     best = max(found, key=lambda title: found[title][0])
     return best if found[best][1] > found[best][2] else LINE
@@ -175,6 +172,14 @@ def write_page(results: dict[tuple[str, str, str], list[dict[str, Any]]], out: P
             for title in sorted(found, key=lambda title: -found[title][0])
         ]
         table(["variant", "mean", "ahead of the line", "met"], rows)
+    found = judge({str(where): runs for where, runs in results.items()}, by_steps)
+    best = max(TITLES[1:], key=lambda title: found[title][1])
+    say(
+        "Read off by single steps, mixed with one decision for all only where none discriminates so little, the best "
+        f"curve of both kinds of models together is *{best}*, {found[best][1]:+.2f} ± {found[best][2]:.2f} points "
+        "ahead of the line."
+    )
+    say()
     say("## Case by case")
     say()
     say("How far each variant is ahead of the line, in points.")
